@@ -37,9 +37,8 @@ from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Change, Plan, denials
 from kgitops.plan.document.policies import LoadedPolicy, PolicyResult, WaiverUse
 from kgitops.plan.phases import in_waves
-from kgitops.policy.evaluate.bundle import Bundle, Level, Waiver
+from kgitops.policy.evaluate.bundle import Bundle, Level, Outcome, Ruling, Waiver
 from kgitops.policy.evaluate.protocol import PolicyEvaluator
-from kgitops.policy.evaluate.ruling import Outcome, Ruling
 
 
 class PlanRulings(Struct, frozen=True, dict=True):

@@ -12,8 +12,9 @@ from kgitops.policy.cel.records.objects import (
     TOPIC_CHANGE,
     USER_CHANGE,
     VIRTUAL_CLUSTER_CHANGE,
+    Record,
+    RecordField,
 )
-from kgitops.policy.cel.records.record import Record, RecordField
 from kgitops.policy.cel.records.variables import (
     CLUSTER,
     LABELS,

@@ -130,8 +130,8 @@ def acls(
     from kgitops.model.resources.acls import PatternType
     from kgitops.model.resources.names import is_principal
     from kgitops.report.text.listings import acls_to_json, render_acls
-    from kgitops.workflow.commands.acl_options import AclOptions
     from kgitops.workflow.commands.acls import (
+        AclOptions,
         as_desired,
         bindings_to_add,
         check_scope,

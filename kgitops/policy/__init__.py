@@ -16,12 +16,12 @@ from kgitops.model.resources.virtual_clusters import (
     LoweringOptions,
     TopicLink,
 )
-from kgitops.policy.api.cluster_state import ClusterState
 from kgitops.policy.api.interfaces import (
     AclManagementPolicy,
     BaseTopicPolicy,
     BrokerManagementPolicy,
     ClientQuotaManagementPolicy,
+    ClusterState,
     ConfigResourceManagementPolicy,
     Configurable,
     ConsumerGroupManagementPolicy,
@@ -38,6 +38,7 @@ from kgitops.policy.api.requests import (
     AlterTopicRequest,
     AlterUserScramCredentialsRequest,
     AlterVirtualClusterRequest,
+    BrokerState,
     CreateAclRequest,
     CreateTopicLinkRequest,
     CreateTopicRequest,
@@ -49,16 +50,13 @@ from kgitops.policy.api.requests import (
     DeleteTopicRequest,
     DeleteVirtualClusterRequest,
     Principal,
-)
-from kgitops.policy.api.states import (
-    BrokerState,
     QuotaState,
     RequestedBrokerState,
     RequestedQuotaState,
     VirtualClusterChange,
     VirtualClusterState,
 )
-from kgitops.policy.load.composing import AllOf, InternalTopicsPass
+from kgitops.policy.load.python_rule import AllOf, InternalTopicsPass
 
 __all__ = [
     "AclBinding",

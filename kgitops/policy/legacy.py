@@ -11,8 +11,12 @@ from types import MappingProxyType
 
 from msgspec import Struct, field
 
-from kgitops.policy.api.cluster_state import ClusterState
-from kgitops.policy.api.interfaces import BaseTopicPolicy, BrokerManagementPolicy, Configurable
+from kgitops.policy.api.interfaces import (
+    BaseTopicPolicy,
+    BrokerManagementPolicy,
+    ClusterState,
+    Configurable,
+)
 from kgitops.policy.api.requests import AlterBrokerRequest, AlterTopicRequest, CreateTopicRequest
 from kgitops.policy.importing import import_from
 

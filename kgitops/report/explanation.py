@@ -9,8 +9,7 @@ from kgitops.model.resources.addresses import object_name
 from kgitops.model.source import Source
 from kgitops.report.content.safe_text import Line, Style, render_lines
 from kgitops.report.content.units import with_unit
-from kgitops.workflow.explained_values import ExplainedValue
-from kgitops.workflow.explaining import ExplainedObject
+from kgitops.workflow.explaining import ExplainedObject, ExplainedValue
 
 
 def explanation_to_json(explained: ExplainedObject) -> str:

@@ -1,17 +1,137 @@
 """Explains an object: each of its values, and the place where it is written."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kgitops.manifests.expanded import ExpandedDocument, ExpandedPart, Path
+from kgitops.manifests.value_origin import ValueOrigin, dotted
+from kgitops.manifests.yaml.document import Document, DocumentPart
 from kgitops.model.errors import UsageError
-from kgitops.model.registry import Owner, RegistryState
-from kgitops.model.source import Source
+from kgitops.model.json.declared import (
+    DesiredAcl,
+    DesiredLink,
+    DesiredMember,
+    DesiredObject,
+    DesiredTopic,
+    DesiredVirtualCluster,
+    last_applied,
+)
+from kgitops.model.registry import Json, Owner, RegistryState
+from kgitops.model.source import Located, Source
 from kgitops.model.wording import nearest
-from kgitops.workflow.explained_values import ExplainedValue, explained_values, recorded_values
 from kgitops.workflow.loading import loaded
 from kgitops.workflow.project.selection import Selection, open_workspace
+
+# Parts of the normal form that are the object's identity, or follow from another value.
+_NO_VALUE = frozenset({"kind", "name", "deletionPolicyWritten", "virtualCluster"})
+_OF_MEMBERS = frozenset({"type"})
+_GROUPS = ("configs", "quotas", "resource", "lowering")
+
+
+class ExplainedValue(Struct, frozen=True, kw_only=True):
+    """One value; ``origin`` is None if the object's own document holds it.
+
+    ``source`` is the place where it is written; None if it is kgitops's default. ``last_applied``
+    is the value that the registry recorded, None where it recorded none or was not asked. A value
+    of None is one that the document removes: ``source`` is then the place of the null.
+    """
+
+    path: str
+    value: Json
+    origin: ValueOrigin | None = None
+    source: Source | None = None
+    last_applied: Json = None
+
+
+def explained_values(desired: DesiredObject) -> Iterator[ExplainedValue]:
+    """The values of a declared object, and its labels."""
+    for steps, value in _flat(last_applied(desired)):
+        yield _value(desired, value, steps, *_written_at(desired, steps))
+    yield from _removed(desired.located)
+    for name, text in desired.labels.items():
+        yield _value(desired, text, ("labels", name), ("metadata", "labels", name))
+
+
+def _removed(located: Located) -> Iterator[ExplainedValue]:
+    """The values from elsewhere that the document removes by null."""
+    if isinstance(located, ExpandedDocument):
+        for path in located.removed:
+            name = dotted(*path[1:])
+            origin, source = located.origins[name], located.at(*path)
+            yield ExplainedValue(path=name, value=None, origin=origin, source=source)
+
+
+def recorded_values(form: Mapping[str, Json]) -> dict[str, Json]:
+    """The values of a recorded object, by the paths of explained ones."""
+    return {".".join(steps): value for steps, value in _flat(form)}
+
+
+def _flat(form: Mapping[str, Json]) -> Iterator[tuple[tuple[str, ...], Json]]:
+    left_out = _NO_VALUE | _OF_MEMBERS if "copyOffsets" in form else _NO_VALUE
+    for key, value in form.items():
+        if key in left_out or value is None or value in ({}, []):
+            continue
+        if isinstance(value, Mapping) and key in _GROUPS:
+            yield from (((key, name), one) for name, one in value.items())
+        else:
+            # A document may list several operations.
+            yield ("operations" if key == "operation" else key,), value
+
+
+def _written_at(desired: DesiredObject, steps: tuple[str, ...]) -> Iterator[Path]:
+    """The paths under which the object's document may hold the value."""
+    match desired:
+        case DesiredTopic(assignment=assignment) if assignment and steps[0] in (
+            "partitions",
+            "replicationFactor",
+        ):
+            yield ("spec", "assignments")
+        case DesiredAcl() if steps == ("principal",):
+            yield ("spec", "principal")
+            yield from _in_list(desired.located, desired.binding.principal)
+        case DesiredLink() if steps == ("topic",):
+            yield ("spec", "target", "physicalTopic")
+        case DesiredVirtualCluster() if steps == ("mode",):
+            yield ("spec", "members", "mode")
+        case DesiredMember() if isinstance(desired.located, DocumentPart):
+            yield steps
+        case _:
+            yield ("spec", *steps)
+
+
+def _in_list(located: Located, principal: str) -> Iterator[Path]:
+    """The place in the list of principals; the list, if placeholders hide which it is."""
+    if isinstance(located, Document):
+        index = 0
+        while (written := located.written("spec", "principals", index)) is not None:
+            if written == principal:
+                yield ("spec", "principals", index)
+            index += 1
+    yield ("spec", "principals")
+
+
+def _value(
+    desired: DesiredObject, value: Json, steps: tuple[str, ...], *paths: Path
+) -> ExplainedValue:
+    located: Located = desired.located
+    if steps[0] == "labels" and isinstance(located, DocumentPart):
+        # A list's items have the labels of the document.
+        located = located.expanded if isinstance(located, ExpandedPart) else located.document
+    for path in paths:
+        given = located.given_at(path) if isinstance(located, ExpandedDocument) else None
+        place = located.at(*path)
+        # The nearest parent's place stands for a value that nobody wrote.
+        if given is not None or place != located.at(*path[:-1]):
+            return ExplainedValue(
+                path=".".join(steps),
+                value=value,
+                origin=given.origin if given is not None else None,
+                source=place,
+            )
+    return ExplainedValue(path=".".join(steps), value=value)
+
 
 _MOST_BELOW = 20
 _SHOWN = 5

@@ -12,7 +12,7 @@ from kgitops.desired.state import DesiredState
 from kgitops.model.cluster_state import ClusterState
 from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.planner import make_plan
-from kgitops.policy.api.cluster_state import ClusterState as PolicyClusterState
+from kgitops.policy.api.interfaces import ClusterState as PolicyClusterState
 from kgitops.policy.api.interfaces import RuleViolation
 from kgitops.policy.evaluate.bundle import Bundle, CelPolicy, Level, Waiver
 from kgitops.policy.evaluate.judge import InProcessEvaluator

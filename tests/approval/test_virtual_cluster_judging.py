@@ -14,9 +14,8 @@ from kgitops.model.resources.virtual_clusters import (
 )
 from kgitops.policies import LinkConsent
 from kgitops.policy import CreateTopicLinkRequest, CreateTopicRequest
-from kgitops.policy.evaluate.bundle import Level
+from kgitops.policy.evaluate.bundle import Level, Outcome
 from kgitops.policy.evaluate.judge import InProcessEvaluator
-from kgitops.policy.evaluate.ruling import Outcome
 from kgitops.policy.load.python_rule import PythonRule
 
 APIS = {

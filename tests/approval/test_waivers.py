@@ -8,9 +8,8 @@ from builders import a_cluster, a_desired, a_topic, applied
 
 from kgitops.approval import expiry_notice, judge_changes, waiver_problem
 from kgitops.plan.document.plan import Plan
-from kgitops.policy.evaluate.bundle import Level, Waiver
+from kgitops.policy.evaluate.bundle import Level, Waiver, fingerprint
 from kgitops.policy.evaluate.judge import MOST_VIOLATIONS, InProcessEvaluator
-from kgitops.policy.evaluate.ruling import fingerprint
 
 SOFT = {"no": Level.SOFT}
 

@@ -13,7 +13,7 @@ from cli.policed import THREE, TWO, SetClock, in_process, policy, set_clock, wai
 from cli.projects import Document, Project
 
 from kgitops.model.registry import Json
-from kgitops.policy.evaluate.ruling import fingerprint
+from kgitops.policy.evaluate.bundle import fingerprint
 
 __all__ = ["in_process", "set_clock"]
 

@@ -39,7 +39,7 @@ from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.kinds import RESOURCE_OF
 from kgitops.plan.document.documents import plan_to_json
 from kgitops.policy import evaluator
-from kgitops.policy.evaluate.ruling import RequestRulings
+from kgitops.policy.evaluate.bundle import RequestRulings
 from kgitops.workflow import policies
 from kgitops.workflow.loading import declared_objects, loaded
 from kgitops.workflow.project.selection import Selection, open_workspace

@@ -16,7 +16,7 @@ from kgitops.manifests.kind_models import KINDS, LISTS
 from kgitops.manifests.load import ManifestSet
 from kgitops.manifests.schema import build_schema
 from kgitops.model.errors import FindingsError
-from kgitops.workflow.export.lists import ListedDocument, file_lines
+from kgitops.workflow.export.files import ListedDocument, file_lines
 from kgitops.workflow.project.selection import Selection, open_workspace
 
 HEAD = "apiVersion: kgitops/v1\nkind: TopicList\n"

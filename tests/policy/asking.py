@@ -14,9 +14,8 @@ from kgitops.policy.api.requests import CreateTopicRequest as CreateTopic
 from kgitops.policy.api.requests import DeleteRecordsRequest as DeleteRecords
 from kgitops.policy.api.requests import DeleteTopicRequest as DeleteTopic
 from kgitops.policy.api.requests import PolicyRequest
-from kgitops.policy.evaluate.bundle import Level
+from kgitops.policy.evaluate.bundle import Level, RequestRulings
 from kgitops.policy.evaluate.judge import InProcessEvaluator
-from kgitops.policy.evaluate.ruling import RequestRulings
 from kgitops.policy.load.python_rule import PythonRule
 
 TOPIC_ID = "A" * 22

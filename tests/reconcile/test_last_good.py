@@ -10,7 +10,7 @@ from reconcile.turning import Turns
 
 from kgitops.model.verdict import ExitCode
 from kgitops.policy.evaluate.bundle import Bundle
-from kgitops.policy.worker.limits import Limits
+from kgitops.policy.worker.process import Limits
 from kgitops.policy.worker.session import WorkerEvaluator
 from kgitops.reconcile.loop_status import readiness_problems
 from kgitops.reconcile.status import TurnOutcome

@@ -41,8 +41,7 @@ from kgitops.plan.document.plan import (
 )
 from kgitops.plan.document.policies import LoadedPolicy, PolicyResult, WaiverUse
 from kgitops.plan.document.risks import Risk, all_risks
-from kgitops.policy.evaluate.bundle import Level
-from kgitops.policy.evaluate.ruling import Outcome, fingerprint
+from kgitops.policy.evaluate.bundle import Level, Outcome, fingerprint
 
 TOPIC_ID = "pLbTz2s1R5eK0cQyA1b2Cg"
 

@@ -42,11 +42,11 @@ from kgitops.policy.evaluate.bundle import (
     CelPolicy,
     CelValidation,
     Level,
+    Outcome,
     PythonPolicy,
     RequestMatch,
     Waiver,
 )
-from kgitops.policy.evaluate.ruling import Outcome
 from kgitops.policy.testing import virtual_cluster
 from kgitops.workflow.policy_descriptions import PolicyDescription
 from kgitops.workflow.policy_tests.mutants.inspection import SettingOf

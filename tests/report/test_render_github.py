@@ -24,7 +24,7 @@ from kgitops.model.source import Finding, Source
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.document.risks import RiskLevel
-from kgitops.policy.evaluate.ruling import Outcome
+from kgitops.policy.evaluate.bundle import Outcome
 from kgitops.report.ci.github import MOST_OF_A_LEVEL, render_github, render_github_refusal
 
 LEVELS = ("error", "warning", "notice")

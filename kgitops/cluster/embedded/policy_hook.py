@@ -12,8 +12,8 @@ from kgitops.model import requests as req
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.results import ErrorCode
+from kgitops.policy.evaluate.bundle import RequestRulings
 from kgitops.policy.evaluate.protocol import PolicyEvaluator
-from kgitops.policy.evaluate.ruling import RequestRulings
 from kgitops.virtual_clusters.image import VirtualClustersImage
 
 

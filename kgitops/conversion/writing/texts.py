@@ -13,8 +13,7 @@ from kgitops.conversion.objects import ConvertedFile, DeclaredDocument, Loss, So
 from kgitops.kinds.exports import Inline
 from kgitops.model.registry import Json
 from kgitops.model.source import Source
-from kgitops.workflow.export.files import document_yaml, to_yaml
-from kgitops.workflow.export.lists import ListedDocument, file_lines
+from kgitops.workflow.export.files import ListedDocument, document_yaml, file_lines, to_yaml
 
 _WIDTH = 98
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")

@@ -33,7 +33,7 @@ from kgitops.plan.document.file import RunningDigests
 from kgitops.plan.document.losses import losses
 from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.document.policies import PolicyResult
-from kgitops.policy.evaluate.ruling import Outcome
+from kgitops.policy.evaluate.bundle import Outcome
 from kgitops.workflow.pipeline import PLAN_HOLDS
 
 _BATCH = 8192

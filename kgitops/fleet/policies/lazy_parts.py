@@ -14,7 +14,7 @@ from kgitops.model.errors import KgitopsError
 from kgitops.model.registry import Owner
 from kgitops.model.resources.acls import AclBinding
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState
-from kgitops.policy.state.lazy_state import ReadingScope
+from kgitops.policy.state import ReadingScope
 
 if TYPE_CHECKING:
     from kgitops.fleet.policies.state_reader import StateReader

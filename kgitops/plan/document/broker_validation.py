@@ -25,8 +25,7 @@ from kgitops.model.results import RETRIABLE, ErrorCode, RequestResult
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.document.plan import Change, Plan, PlannedRequest
 from kgitops.plan.document.policies import LoadedPolicy, PolicyResult
-from kgitops.policy.evaluate.bundle import Level
-from kgitops.policy.evaluate.ruling import Outcome, fingerprint
+from kgitops.policy.evaluate.bundle import Level, Outcome, fingerprint
 
 BROKER_POLICY = LoadedPolicy(
     name="broker",

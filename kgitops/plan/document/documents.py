@@ -53,8 +53,7 @@ from kgitops.plan.document.plan import (
 )
 from kgitops.plan.document.policies import LoadedPolicy, PolicyResult
 from kgitops.plan.document.risks import Risk, RiskLevel
-from kgitops.policy.evaluate.bundle import Level
-from kgitops.policy.evaluate.ruling import Outcome
+from kgitops.policy.evaluate.bundle import Level, Outcome
 
 FORMAT_VERSION = "1.0"
 PLAN_KIND: Literal["kgitops.plan"] = "kgitops.plan"

@@ -3,8 +3,7 @@
 from msgspec import Struct
 
 from kgitops.model.source import Source
-from kgitops.policy.evaluate.bundle import Level
-from kgitops.policy.evaluate.ruling import Outcome
+from kgitops.policy.evaluate.bundle import Level, Outcome
 
 
 class LoadedPolicy(Struct, frozen=True, kw_only=True):

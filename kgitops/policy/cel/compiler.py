@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from kgitops.model.errors import FindingsError
 from kgitops.model.source import Finding, Source
-from kgitops.policy.cel.checker import Checker
+from kgitops.policy.cel.checker import Checker, result_problem
 from kgitops.policy.cel.engine import CompileError, Program, compile_expression
 from kgitops.policy.cel.evaluation_context import References, references_of
 from kgitops.policy.cel.expressions import (
@@ -17,12 +17,10 @@ from kgitops.policy.cel.expressions import (
     read_expression,
     used_variables,
 )
-from kgitops.policy.cel.nodes import Literal, SyntaxNode, walk
-from kgitops.policy.cel.operators import result_problem
+from kgitops.policy.cel.functions import BOOL, STRING, Type
+from kgitops.policy.cel.parser import Literal, SyntaxNode, SyntaxProblem, walk
 from kgitops.policy.cel.problems import Problem, constant_problems, meant, problems_of_every_api
 from kgitops.policy.cel.records.variables import REQUEST_VARIABLES, types_of
-from kgitops.policy.cel.tokens import SyntaxProblem
-from kgitops.policy.cel.types import BOOL, STRING, Type
 from kgitops.policy.evaluate.bundle import CelExpression, CelPolicy, CelValidation
 
 

@@ -4,10 +4,10 @@ from typing import TypeGuard
 
 from msgspec import Struct, field
 
-from kgitops.policy.api.cluster_state import ClusterState
+from kgitops.policy.api.interfaces import ClusterState
 from kgitops.policy.cel.engine import new_context
 from kgitops.policy.cel.functions import PROVIDED, implementations
-from kgitops.policy.cel.nodes import (
+from kgitops.policy.cel.parser import (
     Call,
     Chain,
     Index,

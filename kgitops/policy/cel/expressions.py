@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from kgitops.policy.cel.engine import CompileError, compile_expression, evaluate
-from kgitops.policy.cel.functions import KEYS, LENGTH, UNITS
-from kgitops.policy.cel.nodes import (
+from kgitops.policy.cel.functions import KEYS, LENGTH, UNITS, Type, TypeKind
+from kgitops.policy.cel.parser import (
+    MAX_DEPTH,
+    RESERVED,
     Call,
     Chain,
     ListOf,
@@ -15,16 +17,16 @@ from kgitops.policy.cel.nodes import (
     Name,
     Select,
     SyntaxNode,
+    SyntaxProblem,
     children,
     depth,
+    parse,
     replaced,
     text_of,
+    too_deep,
     walk,
 )
-from kgitops.policy.cel.parser import MAX_DEPTH, parse, too_deep
 from kgitops.policy.cel.records.variables import VARIABLES
-from kgitops.policy.cel.tokens import RESERVED, SyntaxProblem
-from kgitops.policy.cel.types import Type, TypeKind
 
 MAX_SIZE = 2_000
 MAX_COST = 1_000_000

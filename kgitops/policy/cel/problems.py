@@ -6,9 +6,8 @@ from msgspec import Struct
 
 from kgitops.model.wording import nearest
 from kgitops.policy.cel.engine import CompileError, EvaluationError, compile_expression, evaluate
-from kgitops.policy.cel.functions import UNITS
-from kgitops.policy.cel.nodes import Call, Index, Literal, Select, SyntaxNode, text_of, walk
-from kgitops.policy.cel.types import Type, TypeKind
+from kgitops.policy.cel.functions import UNITS, Type, TypeKind
+from kgitops.policy.cel.parser import Call, Index, Literal, Select, SyntaxNode, text_of, walk
 
 _MAX_SHOWN = 60
 _MAX_SHOWN_LITERAL = 40

@@ -29,11 +29,11 @@ from kgitops.model.resources.virtual_clusters import (
     LoweringOptions,
     VirtualCluster,
 )
-from kgitops.policy.api.cluster_state import ClusterState
+from kgitops.policy.api.interfaces import ClusterState
 from kgitops.policy.api.requests import Principal
 from kgitops.policy.building import acl, link_request, requested_topic, state_of, virtual_cluster
 from kgitops.policy.evaluate.policy_input import PolicyInput, build_input
-from kgitops.policy.state.simulated import SimulatedState
+from kgitops.policy.state import SimulatedState
 
 _NAME, _ID = "sample", "AAAAAAAAAAAAAAAAAAAAAA"
 _KEYS = ("retention.ms", "cleanup.policy")

@@ -5,22 +5,21 @@ from collections.abc import Mapping, MutableSequence, Sequence
 
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import Request
-from kgitops.policy.api.cluster_state import ClusterState as PolicyClusterState
+from kgitops.policy.api.interfaces import ClusterState as PolicyClusterState
 from kgitops.policy.api.interfaces import RuleViolation
 from kgitops.policy.api.requests import Principal
-from kgitops.policy.evaluate.bundle import Waiver
-from kgitops.policy.evaluate.policy_input import PolicyInput, build_input
-from kgitops.policy.evaluate.protocol import PolicyFailed, Rule
-from kgitops.policy.evaluate.ruling import (
+from kgitops.policy.evaluate.bundle import (
     Outcome,
     RequestRulings,
     Ruling,
+    Waiver,
     apply_waivers,
     fingerprint,
 )
+from kgitops.policy.evaluate.policy_input import PolicyInput, build_input
+from kgitops.policy.evaluate.protocol import PolicyFailed, Rule
 from kgitops.policy.importing import describe_exception, is_interrupt, truncate
-from kgitops.policy.state.lazy_state import lazy_parts
-from kgitops.policy.state.simulated import SimulatedState
+from kgitops.policy.state import SimulatedState, lazy_parts
 
 MOST_VIOLATIONS = 100
 """Of one policy about one request; further ones are left out, and the request is denied."""

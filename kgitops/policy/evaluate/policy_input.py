@@ -21,15 +21,17 @@ from kgitops.model.resources.virtual_clusters import (
 )
 from kgitops.model.values import overlaid
 from kgitops.policy.api import requests as policy_requests
-from kgitops.policy.api.requests import PolicyRequest, Principal, api_of
-from kgitops.policy.api.states import (
+from kgitops.policy.api.requests import (
+    PolicyRequest,
+    Principal,
     RequestedBrokerState,
     RequestedQuotaState,
     VirtualClusterChange,
     VirtualClusterState,
+    api_of,
     virtual_cluster_state,
 )
-from kgitops.policy.state.simulated import SimulatedState, read_only
+from kgitops.policy.state import SimulatedState, read_only
 
 _MEMBERS = {
     EntityType.USER: "users",

@@ -5,11 +5,10 @@ from typing import Protocol
 
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import Request
-from kgitops.policy.api.cluster_state import ClusterState as PolicyClusterState
+from kgitops.policy.api.interfaces import ClusterState as PolicyClusterState
 from kgitops.policy.api.interfaces import RuleViolation
-from kgitops.policy.evaluate.bundle import Level
+from kgitops.policy.evaluate.bundle import Level, RequestRulings
 from kgitops.policy.evaluate.policy_input import PolicyInput
-from kgitops.policy.evaluate.ruling import RequestRulings
 
 
 class PolicyFailed(Exception):  # noqa: N818 (an event, as PolicyViolation is)

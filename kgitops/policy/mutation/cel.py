@@ -6,7 +6,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from kgitops.model.source import Source
-from kgitops.policy.cel.tokens import Token, tokenize
+from kgitops.policy.cel.parser import Token, tokenize
 from kgitops.policy.evaluate.bundle import CelPolicy
 from kgitops.policy.mutation.expressions import OPERATORS, Mutation, other_numbers, other_quantities
 

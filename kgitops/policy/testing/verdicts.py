@@ -13,14 +13,13 @@ from kgitops.model.resources.quotas import ClientQuotaEntity
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.users import ScramMechanism
 from kgitops.model.resources.virtual_clusters import VirtualCluster
-from kgitops.policy.api.cluster_state import ClusterState
-from kgitops.policy.api.interfaces import Configurable, PolicyViolation
+from kgitops.policy.api.interfaces import ClusterState, Configurable, PolicyViolation
 from kgitops.policy.api.requests import ANONYMOUS, PolicyRequest, Principal, api_of
 from kgitops.policy.building import state_of
 from kgitops.policy.evaluate.bundle import Level
 from kgitops.policy.evaluate.policy_input import build_request
 from kgitops.policy.load.python_rule import METHODS, PythonRule
-from kgitops.policy.state.simulated import SimulatedState
+from kgitops.policy.state import SimulatedState
 
 NOBODY = str(ANONYMOUS)
 R = TypeVar("R", bound=PolicyRequest)

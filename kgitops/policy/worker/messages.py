@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import Request
 from kgitops.model.source import Finding, Source
-from kgitops.policy.evaluate.bundle import Policy, Waiver
-from kgitops.policy.evaluate.ruling import Outcome, RequestRulings, Ruling
+from kgitops.policy.evaluate.bundle import Outcome, Policy, RequestRulings, Ruling, Waiver
 
 HEADER = struct.Struct("!Q")
 OUT_OF_MEMORY = 86

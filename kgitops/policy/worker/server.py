@@ -13,15 +13,14 @@ from contextlib import contextmanager
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import FindingsError, KgitopsError
 from kgitops.model.requests import Request
-from kgitops.policy.api.cluster_state import ClusterState as PolicyClusterState
+from kgitops.policy.api.interfaces import ClusterState as PolicyClusterState
 from kgitops.policy.api.interfaces import RuleViolation
-from kgitops.policy.evaluate.bundle import Policy
+from kgitops.policy.evaluate.bundle import Policy, Ruling
 from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.evaluate.policy_input import PolicyInput
 from kgitops.policy.evaluate.protocol import PolicyFailed, Rule
-from kgitops.policy.evaluate.ruling import Ruling
 from kgitops.policy.load.load import load_rules
-from kgitops.policy.state.lazy_state import lazy_parts
+from kgitops.policy.state import lazy_parts
 from kgitops.policy.worker.messages import (
     BROKEN,
     HEADER,

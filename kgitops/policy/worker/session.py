@@ -9,9 +9,7 @@ from kgitops.model.errors import FindingsError, KgitopsError, UnreachableError
 from kgitops.model.requests import Request, request_address
 from kgitops.model.source import Finding
 from kgitops.policy.api.requests import Principal
-from kgitops.policy.evaluate.bundle import Policy, Waiver
-from kgitops.policy.evaluate.ruling import RequestRulings
-from kgitops.policy.worker.limits import Limits, LimitViolation, LimitViolations
+from kgitops.policy.evaluate.bundle import Policy, RequestRulings, Waiver
 from kgitops.policy.worker.messages import (
     Begin,
     Close,
@@ -21,7 +19,7 @@ from kgitops.policy.worker.messages import (
     Work,
     decode_findings,
 )
-from kgitops.policy.worker.process import Process
+from kgitops.policy.worker.process import Limits, LimitViolation, LimitViolations, Process
 from kgitops.policy.worker.process_setup import MEMORY_IS_LIMITED
 
 _BATCH = 200

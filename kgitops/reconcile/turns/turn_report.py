@@ -14,7 +14,7 @@ from kgitops.model.verdict import ExitCode, Reason, Verdict, decide
 from kgitops.model.wording import resume_command, shortened
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Change, Drift, Plan
-from kgitops.policy.evaluate.ruling import Outcome
+from kgitops.policy.evaluate.bundle import Outcome
 from kgitops.reconcile.revision import Revision
 from kgitops.reconcile.status import ClusterChange, PendingPlan, Suspension, TurnOutcome, TurnResult
 from kgitops.reconcile.turns.pending import count_actions, count_levels

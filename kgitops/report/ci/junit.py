@@ -16,7 +16,7 @@ from kgitops.model.source import Finding
 from kgitops.model.wording import counted, shortened
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Drift, Plan
-from kgitops.policy.evaluate.ruling import Outcome
+from kgitops.policy.evaluate.bundle import Outcome
 from kgitops.report.content.policy_rows import (
     PolicyStatus,
     ViolationGroup,

@@ -13,8 +13,7 @@ from kgitops.plan.document.broker_validation import BROKER_POLICY
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Change, Plan
 from kgitops.plan.document.policies import LoadedPolicy, PolicyResult, WaiverUse
-from kgitops.policy.evaluate.bundle import Level
-from kgitops.policy.evaluate.ruling import Outcome
+from kgitops.policy.evaluate.bundle import Level, Outcome
 
 
 class PolicyStatus(StrEnum):

@@ -12,7 +12,7 @@ from kgitops.model.wording import counted
 from kgitops.plan.document.plan import Action
 from kgitops.plan.document.risks import RISK_LEVELS, RiskLevel
 from kgitops.policy.evaluate.bundle import Level as PolicyLevel
-from kgitops.policy.evaluate.ruling import Outcome
+from kgitops.policy.evaluate.bundle import Outcome
 from kgitops.report.content.policy_rows import PolicyStatus
 from kgitops.report.fleet.history import RunDelta, denied_count, drift_count
 from kgitops.report.fleet.outliers import Outlier

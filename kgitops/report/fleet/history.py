@@ -6,8 +6,7 @@ from msgspec import Struct
 
 from kgitops.fleet.summary import History, RunSummary, UnitSummary, verdict
 from kgitops.model.verdict import ExitCode
-from kgitops.policy.evaluate.bundle import Level
-from kgitops.policy.evaluate.ruling import Outcome
+from kgitops.policy.evaluate.bundle import Level, Outcome
 
 
 class RunTotals(Struct, frozen=True, kw_only=True):

@@ -15,7 +15,7 @@ from kgitops.model.wording import counted, shortened
 from kgitops.plan.document.plan import Action, Change, FieldChange, PlannedRequest
 from kgitops.plan.document.policies import PolicyResult
 from kgitops.plan.document.risks import Risk, RiskLevel
-from kgitops.policy.evaluate.ruling import Outcome
+from kgitops.policy.evaluate.bundle import Outcome
 from kgitops.report.content.details import (
     CHECKED,
     REMOVAL,

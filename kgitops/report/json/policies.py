@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 from kgitops.model.json.layout import json_text
 from kgitops.model.registry import Json
 from kgitops.model.source import Source
-from kgitops.policy.evaluate.bundle import CelPolicy
-from kgitops.policy.evaluate.ruling import Ruling
+from kgitops.policy.evaluate.bundle import CelPolicy, Ruling
 from kgitops.report.text.policy_tests import summary
 from kgitops.workflow.policy_audit import AuditedObject, PolicyAudit
 from kgitops.workflow.policy_descriptions import PolicyDescription

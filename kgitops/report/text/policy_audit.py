@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from kgitops.model.resources.addresses import object_name
 from kgitops.model.resources.kinds import RESOURCES_IN_WORDS
 from kgitops.model.wording import counted
-from kgitops.policy.evaluate.ruling import Outcome, Ruling
+from kgitops.policy.evaluate.bundle import Outcome, Ruling
 from kgitops.report.content.safe_text import Line, Style, render_lines, terminal_text
 from kgitops.workflow.policy_audit import AuditedObject, PolicyAudit
 

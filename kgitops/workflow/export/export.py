@@ -52,8 +52,14 @@ from kgitops.plan.document.plan import Action, Change, Plan
 from kgitops.plan.ownership import build_ownership
 from kgitops.plan.planner import make_plan
 from kgitops.workflow.commands.member_options import find_virtual_cluster
-from kgitops.workflow.export.files import arrange, document_yaml, write_texts
-from kgitops.workflow.export.lists import FileLines, ListedDocument, file_lines
+from kgitops.workflow.export.files import (
+    FileLines,
+    ListedDocument,
+    arrange,
+    document_yaml,
+    file_lines,
+    write_texts,
+)
 from kgitops.workflow.project.selection import Workspace
 
 _FIRST = (Kind.VIRTUAL_CLUSTER, Kind.TOPIC, Kind.LINK)

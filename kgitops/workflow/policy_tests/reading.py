@@ -22,11 +22,18 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.resources.names import is_principal
 from kgitops.model.source import Finding
 from kgitops.model.wording import nearest
-from kgitops.policy.evaluate.ruling import Outcome
+from kgitops.policy.evaluate.bundle import Outcome
 from kgitops.serve.patterns import InvalidPatternError, compile_pattern
-from kgitops.workflow.policy_tests.case_objects import DocumentPath, StepError, listed
-from kgitops.workflow.policy_tests.cases import Case, CaseStep, Expected, Suite
-from kgitops.workflow.policy_tests.clusters import cluster_of
+from kgitops.workflow.policy_tests.cases import (
+    Case,
+    CaseStep,
+    DocumentPath,
+    Expected,
+    StepError,
+    Suite,
+    cluster_of,
+    listed,
+)
 from kgitops.workflow.policy_tests.running import rehearse
 
 KIND = "PolicyTest"

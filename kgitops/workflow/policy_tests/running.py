@@ -11,13 +11,12 @@ from kgitops.model.cluster_state import ClusterState
 from kgitops.model.resources.virtual_clusters import ChangeType
 from kgitops.model.source import Source
 from kgitops.policy.api.requests import ANONYMOUS, Principal
+from kgitops.policy.evaluate.bundle import Outcome, Ruling
 from kgitops.policy.evaluate.policy_input import build_input
 from kgitops.policy.evaluate.protocol import PolicyEvaluator
-from kgitops.policy.evaluate.ruling import Outcome, Ruling
-from kgitops.policy.state.simulated import SimulatedState
+from kgitops.policy.state import SimulatedState
 from kgitops.serve.patterns import compile_pattern
-from kgitops.workflow.policy_tests.case_objects import DocumentPath, StepError
-from kgitops.workflow.policy_tests.cases import Case, Expected, Suite
+from kgitops.workflow.policy_tests.cases import Case, DocumentPath, Expected, StepError, Suite
 from kgitops.workflow.policy_tests.report import CaseOutcome, Failure, RuleObservation
 from kgitops.workflow.policy_tests.steps import broker_configs_of, request_of
 

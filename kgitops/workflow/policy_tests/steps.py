@@ -24,8 +24,8 @@ from kgitops.model.resources.topics import Assignment, TopicState
 from kgitops.model.resources.virtual_clusters import LocalName, generated_topic_name
 from kgitops.model.wording import nearest
 from kgitops.policy.building import grown, requested_topic
-from kgitops.policy.state.simulated import SimulatedState
-from kgitops.workflow.policy_tests.case_objects import (
+from kgitops.policy.state import SimulatedState
+from kgitops.workflow.policy_tests.cases import (
     TOPIC_ID,
     StepError,
     binding_of,

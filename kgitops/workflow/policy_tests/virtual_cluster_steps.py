@@ -20,8 +20,8 @@ from kgitops.model.resources.virtual_clusters import (
 )
 from kgitops.model.wording import nearest
 from kgitops.policy.building import link_request, only_member
-from kgitops.policy.state.virtual_clusters import VirtualClusters
-from kgitops.workflow.policy_tests.case_objects import DocumentPath, StepError
+from kgitops.policy.state import VirtualClusters
+from kgitops.workflow.policy_tests.cases import DocumentPath, StepError
 
 
 def virtual_cluster_request(

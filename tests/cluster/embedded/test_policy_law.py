@@ -49,9 +49,8 @@ from kgitops.policy import (
 )
 from kgitops.policy.api.interfaces import Configurable
 from kgitops.policy.api.requests import PolicyRequest
-from kgitops.policy.evaluate.bundle import Bundle, Level, PythonPolicy, Waiver
+from kgitops.policy.evaluate.bundle import Bundle, Level, PythonPolicy, RequestRulings, Waiver
 from kgitops.policy.evaluate.judge import InProcessEvaluator
-from kgitops.policy.evaluate.ruling import RequestRulings
 from kgitops.policy.load.python_rule import PythonRule
 from kgitops.workflow.reading import with_offsets
 

@@ -21,8 +21,8 @@ from kgitops.policy.evaluate.bundle import Level, Policy
 from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.evaluate.protocol import PolicyEvaluator
 from kgitops.policy.load.load import load_rules
-from kgitops.policy.worker.limits import Limits
 from kgitops.policy.worker.messages import Begin, to_bytes
+from kgitops.policy.worker.process import Limits
 from kgitops.policy.worker.session import WorkerEvaluator
 
 NEW = a_creation("new", 2)

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from kgitops.fleet.tables.hydrating import read_state
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import Request
-from kgitops.policy.evaluate.bundle import Level, Policy
+from kgitops.policy.evaluate.bundle import Level, Policy, RequestRulings
 from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.evaluate.protocol import PolicyEvaluator
-from kgitops.policy.evaluate.ruling import RequestRulings
 from kgitops.policy.load.load import load_rules
 from kgitops.policy.worker.session import WorkerEvaluator
 

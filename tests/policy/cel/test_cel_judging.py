@@ -22,9 +22,8 @@ from policy.cel.writing import (
 from kgitops.model.cluster_state import Broker
 from kgitops.policy.cel.evaluation_context import EvaluationContexts
 from kgitops.policy.cel.rule import MAX_MESSAGE, load_cel
-from kgitops.policy.evaluate.bundle import Level
+from kgitops.policy.evaluate.bundle import Level, Outcome
 from kgitops.policy.evaluate.judge import InProcessEvaluator
-from kgitops.policy.evaluate.ruling import Outcome
 
 MIN_INSYNC = document(
     "match: {requests: [CreateTopic, AlterTopic], names: ['payments.*']}\n"

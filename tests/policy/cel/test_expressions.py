@@ -12,10 +12,8 @@ from tiers import examples
 
 from kgitops.model.errors import FindingsError
 from kgitops.policy.cel.engine import CompileError, EvaluationError, compile_expression, evaluate
-from kgitops.policy.cel.nodes import text_of
-from kgitops.policy.cel.parser import parse
+from kgitops.policy.cel.parser import SyntaxProblem, parse, text_of
 from kgitops.policy.cel.rule import load_cel
-from kgitops.policy.cel.tokens import SyntaxProblem
 from kgitops.policy.evaluate.bundle import (
     CelExpression,
     CelPolicy,

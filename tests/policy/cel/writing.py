@@ -17,9 +17,8 @@ from kgitops.model.errors import FindingsError
 from kgitops.model.resources.topics import Assignment, RequestedTopicState, TopicState
 from kgitops.model.source import Finding
 from kgitops.policy.cel.rule import load_cel
-from kgitops.policy.evaluate.bundle import CelPolicy
+from kgitops.policy.evaluate.bundle import CelPolicy, RequestRulings
 from kgitops.policy.evaluate.judge import InProcessEvaluator
-from kgitops.policy.evaluate.ruling import RequestRulings
 
 TOPICS = ("CreateTopic", "AlterTopic")
 creation = partial(asking.creation, assignment=((1, 2, 3), (2, 3, 1), (3, 1, 2)), generated=False)

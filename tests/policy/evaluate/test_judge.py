@@ -10,10 +10,9 @@ from kgitops.model import requests as req
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.policy import BaseTopicPolicy, Configurable, PolicyViolation
 from kgitops.policy.api.interfaces import RuleViolation
-from kgitops.policy.evaluate.bundle import Level
+from kgitops.policy.evaluate.bundle import Level, Outcome, RequestRulings
 from kgitops.policy.evaluate.judge import MOST_VIOLATIONS, InProcessEvaluator
 from kgitops.policy.evaluate.protocol import PolicyFailed
-from kgitops.policy.evaluate.ruling import Outcome, RequestRulings
 from kgitops.policy.load.python_rule import PythonRule
 
 

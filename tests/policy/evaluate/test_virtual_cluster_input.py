@@ -35,7 +35,7 @@ from kgitops.policy.api.requests import (
 from kgitops.policy.api.requests import CreateVirtualClusterRequest as CreateVirtualCluster
 from kgitops.policy.api.requests import DeleteVirtualClusterRequest as DeleteVirtualCluster
 from kgitops.policy.evaluate.policy_input import PolicyInput, build_input
-from kgitops.policy.state.simulated import SimulatedState
+from kgitops.policy.state import SimulatedState
 from kgitops.policy.testing import acl, virtual_cluster
 
 UUID = "11111111-2222-3333-4444-555555555555"

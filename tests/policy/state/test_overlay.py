@@ -10,8 +10,7 @@ from policy.worker.test_same_verdicts import creations, names, states
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.requests import AlterClientQuotaRequest, DeleteTopicRequest
 from kgitops.model.resources.topics import TopicState
-from kgitops.policy.state.lazy_state import Overlay
-from kgitops.policy.state.simulated import SimulatedState
+from kgitops.policy.state import Overlay, SimulatedState
 
 PREFIXES = ("", "o", "orders", "__")
 FLAGS = [(internal, going) for internal in (False, True) for going in (False, True)]

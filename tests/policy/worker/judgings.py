@@ -10,9 +10,8 @@ from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.requests import CreateTopicRequest
 from kgitops.model.resources.topics import RequestedTopicState, TopicState
 from kgitops.model.source import Source
-from kgitops.policy.evaluate.bundle import Level, PythonPolicy
-from kgitops.policy.evaluate.ruling import RequestRulings, Ruling
-from kgitops.policy.worker.limits import Limits
+from kgitops.policy.evaluate.bundle import Level, PythonPolicy, RequestRulings, Ruling
+from kgitops.policy.worker.process import Limits
 from kgitops.policy.worker.session import WorkerEvaluator
 
 FOLDER = Path(__file__).parent / "project"

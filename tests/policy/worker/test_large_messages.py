@@ -4,7 +4,7 @@ from msgspec.structs import replace
 from policy.worker.judgings import STATE, a_creation, a_policy, judging, outcomes
 
 from kgitops.model.resources.topics import TopicState
-from kgitops.policy.worker.limits import Limits
+from kgitops.policy.worker.process import Limits
 
 
 def test_a_state_may_be_larger_than_what_policies_may_take():

@@ -13,7 +13,7 @@ from patience import eventually
 from policy.worker.judgings import SHORT, a_creation, a_policy, is_running, judging, started
 
 from kgitops.model.errors import KgitopsError
-from kgitops.policy.worker.limits import Limits
+from kgitops.policy.worker.process import Limits
 from kgitops.policy.worker.session import WorkerEvaluator
 
 pytestmark = pytest.mark.skipif(
@@ -67,7 +67,7 @@ sys.path[:] = {sys.path!r}
 from pathlib import Path
 from policy.worker.judgings import a_creation
 from policy.worker.test_left_processes import leaving
-from kgitops.policy.worker.limits import Limits
+from kgitops.policy.worker.process import Limits
 with leaving(Path({str(file)!r}), {then!r}, Limits(seconds=3600)) as judge:
     judge.judge(a_creation("orders"))
     time.sleep(3600)

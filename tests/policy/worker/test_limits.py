@@ -2,7 +2,7 @@
 
 from policy.worker.judgings import a_policy
 
-from kgitops.policy.worker.limits import Limits, LimitViolation, LimitViolations
+from kgitops.policy.worker.process import Limits, LimitViolation, LimitViolations
 
 
 def test_breaches_that_never_end_end_the_run():

@@ -27,7 +27,7 @@ from kgitops.model.errors import FindingsError
 from kgitops.model.requests import AlterBrokerRequest
 from kgitops.policy.evaluate.bundle import Bundle, Level, Waiver
 from kgitops.policy.evaluator import open_evaluator
-from kgitops.policy.worker.limits import Limits
+from kgitops.policy.worker.process import Limits
 from kgitops.policy.worker.session import WorkerEvaluator
 
 NOTHING = ClusterState(cluster_id="test", backend="embedded")

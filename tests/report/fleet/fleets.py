@@ -12,8 +12,7 @@ from kgitops.model.source import Finding, Severity, Source
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document.plan import Action
 from kgitops.plan.document.risks import RISK_LEVELS
-from kgitops.policy.evaluate.bundle import Level
-from kgitops.policy.evaluate.ruling import Outcome
+from kgitops.policy.evaluate.bundle import Level, Outcome
 
 CREATED = "2026-11-22T03:00:00Z"
 

@@ -27,7 +27,7 @@ from tiers import examples
 from kgitops.model.resources.addresses import object_name
 from kgitops.plan.document.documents import summary
 from kgitops.plan.document.plan import Plan
-from kgitops.policy.evaluate.ruling import Outcome
+from kgitops.policy.evaluate.bundle import Outcome
 from kgitops.report.content.safe_text import terminal_text
 from kgitops.report.content.sections import sections
 from kgitops.report.content.statements import (

@@ -6,8 +6,8 @@ from workflow.policy_tests.suites import parsed, suite
 from kgitops.manifests.policies.policy_test import RequestStep
 from kgitops.model import requests as req
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName
-from kgitops.policy.state.simulated import SimulatedState
-from kgitops.workflow.policy_tests.case_objects import StepError
+from kgitops.policy.state import SimulatedState
+from kgitops.workflow.policy_tests.cases import StepError
 from kgitops.workflow.policy_tests.running import rehearse
 from kgitops.workflow.policy_tests.steps import request_of
 

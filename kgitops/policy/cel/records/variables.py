@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from kgitops.model.resources.topics import TopicState
 from kgitops.policy.api import requests as policy_requests
-from kgitops.policy.api.cluster_state import ClusterState
+from kgitops.policy.api.interfaces import ClusterState
+from kgitops.policy.cel.functions import INT, NULL, STRING, Type, list_of, map_of, record
 from kgitops.policy.cel.records.objects import (
     ACL,
     BROKER_CHANGE,
@@ -33,12 +34,13 @@ from kgitops.policy.cel.records.objects import (
     USER_CHANGE,
     VIRTUAL_CLUSTER,
     VIRTUAL_CLUSTER_CHANGE,
+    BeforeAndAfter,
     BrokerValue,
     JudgedUser,
     Quota,
+    Record,
+    RecordField,
 )
-from kgitops.policy.cel.records.record import BeforeAndAfter, Record, RecordField
-from kgitops.policy.cel.types import INT, NULL, STRING, Type, list_of, map_of, record
 from kgitops.policy.evaluate.policy_input import PolicyInput
 
 

@@ -1,1 +1,0 @@
-"""The cluster as it would be after the requests accepted so far."""
