@@ -35,7 +35,7 @@ MOST_MODULES = {
     "desired": 16,
     "fleet": 44,
     "gateway": 63,
-    "kinds": 26,
+    "kinds": 27,
     "lowering": 23,
     "manifests": 22,
     "model": 41,

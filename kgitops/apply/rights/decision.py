@@ -31,7 +31,7 @@ from kgitops.apply.rights.unowned import (
 )
 from kgitops.desired.last_applied import ORIGIN
 from kgitops.desired.state import Project
-from kgitops.kinds.credentials import foreign_users
+from kgitops.kinds.user_rights import foreign_users
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import SafetyError, UntrustedPlanError
