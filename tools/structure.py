@@ -27,7 +27,7 @@ GLOSSARY = ROOT / "docs" / "glossary.md"
 MOST_LINES = 900
 """Of one module."""
 MOST_MODULES = {
-    "apply": 26,
+    "apply": 27,
     "cli": 46,
     "cluster": 137,
     "comparison": 3,
@@ -39,7 +39,7 @@ MOST_MODULES = {
     "lowering": 23,
     "manifests": 22,
     "model": 41,
-    "plan": 28,
+    "plan": 29,
     "policies": 12,
     "policy": 39,
     "reconcile": 49,

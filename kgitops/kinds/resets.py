@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import DesiredGroup, OffsetReset, part_json
 from kgitops.model.registry import Json
-from kgitops.model.resources.groups import FoundGroup, TopicOffsets
+from kgitops.model.resources.groups import CommittedOffsets, FoundGroup, TopicOffsets
 from kgitops.model.source import Finding
 from kgitops.plan.context import PlanContext
 from kgitops.plan.document import risks
@@ -50,14 +50,31 @@ def planned_reset(
             offset = _resolved(reset, name, partition, topic.num_partitions, context.current)
             if isinstance(offset, str):
                 problems.append(offset)
-            elif found.offsets.get((name, partition)) != offset:
-                offsets[partition] = offset
+                continue
+            key = name, partition
+            earlier = None if reset.offsets else context.earlier.offsets.get(group.address)
+            wanted = offset if earlier is None else _as_earlier(earlier, found, key, offset)
+            if wanted is not None and found.offsets.get(key) != wanted:
+                offsets[partition] = wanted
         if offsets:
             topics.append(TopicOffsets(topic=name, topic_id=topic.topic_id, offsets=offsets))
     if problems:
         context.stop(group.address, *_findings(group, problems))
         return None
     return tuple(topics)
+
+
+def _as_earlier(
+    chosen: CommittedOffsets, found: FoundGroup, key: tuple[str, int], offset: int
+) -> int | None:
+    """Return the offset that an earlier plan commits; starts and ends of partitions only grow.
+
+    What it leaves out was committed already, and consumers may have gone on from there; or the
+    partition is new. None for no offset.
+    """
+    if key not in chosen:
+        return found.offsets.get(key)
+    return chosen[key] if 0 <= chosen[key] <= offset else offset
 
 
 def committed(reset: Iterable[TopicOffsets], found: FoundGroup) -> dict[str, str | None]:

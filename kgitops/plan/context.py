@@ -23,6 +23,7 @@ from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.source import Finding, Source
 from kgitops.plan.document.plan import Basis, Change, Drift, Precondition
 from kgitops.plan.draft import ChainedRequest, PlanDraft, chain
+from kgitops.plan.earlier import NOTHING_EARLIER, EarlierFacts
 from kgitops.plan.link_index import NO_LINKS, LinkIndex, PlannedLinks
 from kgitops.plan.ownership import EXECUTED_TOMBSTONES, Ownership, OwnershipStatus
 from kgitops.plan.stale_throttles import NO_STALE_THROTTLES, StaleThrottles
@@ -35,7 +36,7 @@ class PlanContext(Struct, frozen=True, kw_only=True):
     """The desired and the current state, the ownership, and the draft of one kind's plan.
 
     ``links`` are those on the cluster now, ``planned_links`` those once the plan is applied;
-    ``client`` is kgitops itself.
+    ``client`` is kgitops itself, ``earlier`` what an earlier plan chose.
     """
 
     desired: DesiredState
@@ -45,6 +46,7 @@ class PlanContext(Struct, frozen=True, kw_only=True):
     links: LinkIndex = NO_LINKS
     planned_links: PlannedLinks | None = None
     client: Client | None = None
+    earlier: EarlierFacts = NOTHING_EARLIER
     draft: PlanDraft = field(default_factory=PlanDraft)
 
     def may_plan(self, declared: DesiredObject) -> bool:

@@ -119,6 +119,8 @@ class PlannedLinks:
             links[name] = request.topic or request.target
 
     def _topic(self, topic: str | LocalName | None) -> str | None:
-        while isinstance(topic, LocalName):
+        seen: set[LocalName] = set()
+        while isinstance(topic, LocalName) and topic not in seen:
+            seen.add(topic)
             topic = self._links.get(topic.virtual_cluster, _NONE).get(topic.name)
-        return topic
+        return None if isinstance(topic, LocalName) else topic

@@ -42,6 +42,7 @@ from kgitops.plan.document.plan import (
     PlanTarget,
 )
 from kgitops.plan.draft import PlanDraft, merge_drafts
+from kgitops.plan.earlier import NOTHING_EARLIER, EarlierFacts
 from kgitops.plan.link_index import PlannedLinks, index_links
 from kgitops.plan.order import order_changes
 from kgitops.plan.ownership import PROTECTION, Ownership, build_ownership, identity_problem
@@ -90,6 +91,7 @@ def make_plan(
     advise: bool = True,
     unchanged_counts: Mapping[str, int] = NOTHING_UNCHANGED,
     base_digest: str | None = None,
+    earlier: EarlierFacts = NOTHING_EARLIER,
 ) -> Plan:
     """Plan the changes that bring the cluster to the desired state; refusals are part of the plan.
 
@@ -98,7 +100,7 @@ def make_plan(
     consequences for clients of virtual clusters, nor about hosts that older brokers never match.
     ``unchanged_counts`` counts by kind the objects of this project that both sides leave out,
     because they are as declared and as last applied; ``base_digest`` is then that of the whole
-    cluster.
+    cluster. ``earlier`` are the choices of the plan that is planned again.
 
     Raises:
         FindingsError: the state has configs of which no brokers were asked.
@@ -127,7 +129,13 @@ def make_plan(
     else:
         stale_throttles = find_stale_throttles(pending_undo_requests, current)
         draft = _plan_kinds(
-            desired, current, ownership, stale_throttles, capabilities, advise=advise
+            desired,
+            current,
+            ownership,
+            stale_throttles,
+            capabilities,
+            earlier,
+            advise=advise,
         )
         draft.findings += _unsupported(draft.changes, capabilities)
     if desired.scope.takes_over:
@@ -222,6 +230,7 @@ def _plan_kinds(
     ownership: Ownership,
     stale_throttles: StaleThrottles,
     capabilities: Capabilities,
+    earlier: EarlierFacts,
     *,
     advise: bool,
 ) -> PlanDraft:
@@ -242,6 +251,7 @@ def _plan_kinds(
             links=index,
             planned_links=links,
             client=capabilities.client,
+            earlier=earlier,
         )
         draft: PlanDraft = kind_class(kind)(context).plan()
         return draft

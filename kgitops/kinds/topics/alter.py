@@ -173,6 +173,7 @@ def plan_alteration(
     throttle = topic_throttle(state, replicas, rate=rate, stale=stale)
     # Producers would be refused while too few replicas are in sync.
     waits = state.reassigning and bool(stale or _MIN_ISR in configs.requested)
+    waits = waits or topic.address in context.earlier.waits
     requests = alter_steps(
         state,
         configs=configs.requested,
@@ -290,7 +291,7 @@ def records_to_delete(
     """Return the first offset to keep of each partition that has records below it (P201-60).
 
     ``cleanup_policy`` is the effective value after the plan. None if the records may not or can't
-    be deleted; the draft has the reason.
+    be deleted; the draft has the reason. Those that an earlier plan deletes may be gone by now.
     """
     declared = topic.delete_records_before
     if not declared:
@@ -301,7 +302,8 @@ def records_to_delete(
     problems = []
     for partition, offset in sorted(declared.items()):
         start, end = _bounds(context, topic, state, partition)
-        if start is not None and offset <= start:
+        earlier = context.earlier.records.get(topic.address, {}).get(partition) == offset
+        if start is not None and offset <= start and not earlier:
             continue
         if end is not None and offset > end:
             problems.append(

@@ -57,7 +57,9 @@ def plan_replicas(
         return None
     now: Assignment = state.assignment if state else ()
     try:
-        return _place(context.current.brokers, topic, now)
+        brokers = context.current.brokers
+        earlier = _earlier(context, topic, now)
+        return earlier or _place(brokers, topic, now)
     except PlacementError as error:
         context.stop(
             topic.address,
@@ -68,6 +70,44 @@ def plan_replicas(
             ),
         )
         return None
+
+
+def _earlier(context: PlanContext, topic: DesiredTopic, now: Assignment) -> TargetReplicas | None:
+    """Return the placement that an earlier plan chose, if the planner could have chosen it."""
+    grown, final = context.earlier.placements.get(topic.address, ((), ()))
+    if topic.assignment is not None or len(grown) != max(topic.partitions, len(now)):
+        return None
+    # Replicas of partitions that only stay may have moved since.
+    moves, grown = final != grown, now + grown[len(now) :]
+    final = final if moves else grown
+    registered = frozenset(broker.id for broker in context.current.brokers)
+    factor = topic.replication_factor
+    factor_now = len(now[0]) if now else factor
+    placed = all(_is_placed(each, factor_now, registered) for each in grown[len(now) :])
+    if not placed or len(final) != len(grown):
+        return None
+    if all(len(replicas) == factor for replicas in grown):
+        return TargetReplicas(grown=grown, final=grown) if final == grown else None
+    if not all(
+        _is_placed(after, factor, registered) and _is_least_move(before, after, registered)
+        for before, after in zip(grown, final, strict=True)
+    ):
+        return None
+    return TargetReplicas(grown=grown, final=final)
+
+
+def _is_placed(replicas: tuple[int, ...], factor: int, registered: frozenset[int]) -> bool:
+    return len(replicas) == factor == len(registered.intersection(replicas))
+
+
+def _is_least_move(
+    before: tuple[int, ...], after: tuple[int, ...], registered: frozenset[int]
+) -> bool:
+    """Return whether replicas only come or only go, and a leader that stays is still first."""
+    kept = [broker for broker in before if broker in registered]
+    stays = set(kept) <= set(after) or set(after) <= set(kept)
+    leads = not kept or kept[0] not in after or after[0] == kept[0]
+    return stays and leads
 
 
 def _place(brokers: tuple[Broker, ...], topic: DesiredTopic, now: Assignment) -> TargetReplicas:
