@@ -20,8 +20,9 @@ from kgitops.apply.lock import LeaseKeeper, acquire
 from kgitops.apply.lock_claims import claimant
 from kgitops.apply.progress import Progress
 from kgitops.apply.result import ApplyResult, conclude
-from kgitops.apply.run.reading import read_to_check
-from kgitops.apply.run.resume import superseding_records
+from kgitops.apply.rights.replan import check_replanned
+from kgitops.apply.run.reading import capabilities_for, read_to_check
+from kgitops.apply.run.resume import pending_undo_requests, superseding_records
 from kgitops.apply.run.runner import Runner
 from kgitops.apply.steps import Step, build_steps
 from kgitops.approval import ApprovedPlan
@@ -29,6 +30,7 @@ from kgitops.cluster.port import RegistryEntry
 from kgitops.desired.claims import former_identities
 from kgitops.desired.state import Project
 from kgitops.model.registry import RegistryState
+from kgitops.model.requests import CreateAclRequest
 from kgitops.plan.document.file import SealedPlan
 
 
@@ -98,9 +100,18 @@ def _check(
     require_sound(entries)
     latest = latest_values(entries)
     check_envelope(sealed, latest, now=context.clock.now())
-    state = read_to_check(context.cluster, steps.values())
+    state = read_to_check(context.cluster, sealed.plan, steps.values())
     check_cluster(sealed.plan, state.cluster_id, context.cluster_name)
-    check_steps(sealed.plan, steps, context.cluster)
+    check_steps(steps, context.cluster)
     check_plan(sealed.plan, sealed.plan.changes, steps, state, recheck, project=project)
+    created = [step.request for step in steps.values()]
+    acls = (it.binding for it in created if isinstance(it, CreateAclRequest))
+    check_replanned(
+        sealed.plan,
+        state,
+        project,
+        capabilities_for(context.cluster, (*acls, *state.acls)),
+        pending_undo_requests(entries, project),
+    )
     check_logins(context, steps.values(), sealed.plan.principal)
     return entries, state.registry

@@ -8,9 +8,7 @@ from functools import cached_property
 from kgitops.apply.context import ApplyContext
 from kgitops.apply.effects import check_preconditions
 from kgitops.apply.journal.reading import Latest, dropped_until, is_spent
-from kgitops.apply.objects import topic_behind
 from kgitops.apply.rights.decision import check_rights
-from kgitops.apply.rights.unowned import check_migrated_acls
 from kgitops.apply.secrets import check_passwords
 from kgitops.apply.steps import Step
 from kgitops.approval import refusal
@@ -21,7 +19,6 @@ from kgitops.model import clock as moments
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import KgitopsError, SafetyError, StaleError, UntrustedPlanError
-from kgitops.model.registry import COMMAND_PROJECT
 from kgitops.model.resources.addresses import member_address
 from kgitops.model.resources.virtual_clusters import EXCLUSIVE, ChangeType, EntityType
 from kgitops.model.verdict import Reason, decide
@@ -72,70 +69,17 @@ def check_cluster(plan: Plan, cluster_id: str, name: str = "") -> None:
         )
 
 
-def check_steps(plan: Plan, steps: Mapping[str, Step], cluster: Cluster) -> None:
-    """Check that the cluster supports all requests, and that no unmanaged object is deleted.
+def check_steps(steps: Mapping[str, Step], cluster: Cluster) -> None:
+    """Check that the cluster supports all requests.
 
     Raises:
-        KgitopsError: the cluster does not support a request.
-        SafetyError: an object that no project manages would be deleted.
+        KgitopsError: it does not support one.
     """
-    unguarded = _may_be_unmanaged(plan)
     for step in steps.values():
-        if step.request is None:
-            continue
-        if not cluster.capabilities.supports(step.api):
+        if step.request is not None and not cluster.capabilities.supports(step.api):
             raise KgitopsError(
                 f"{step.address}: this cluster can't carry out {step.api}; make a new plan for it"
             )
-        managed = all(expected.owner is not None for expected in step.expects)
-        if _deletes(step.request) and not managed and step.id not in unguarded:
-            raise SafetyError(
-                f"{step.address} is not managed by any project, so it is not deleted; "
-                "make a new plan"
-            )
-
-
-def _may_be_unmanaged(plan: Plan) -> frozenset[str]:
-    """Return the requests that may delete unmanaged objects, because the same plan justifies it.
-
-    They delete an ACL that a member replaces which is or was declared (VC-191), or the link of a
-    topic that this project manages. A user's command is a justification by itself.
-    """
-    if plan.desired.identity == COMMAND_PROJECT:
-        return frozenset(planned.id for planned in plan.requests)
-    members = {change.address for change in plan.changes if change.owner_after is not None}
-    declared = {change.address for change in plan.changes if change.owner_before is not None}
-    justified = set()
-    for change in plan.changes:
-        checked = {
-            expected.object
-            for expected in change.preconditions
-            if expected.exists and expected.owner == plan.desired.identity
-        }
-        for planned in change.requests:
-            request = planned.request
-            if isinstance(request, req.DeleteAclRequest):
-                is_justified = request.migrated_to in members | checked
-            else:
-                is_justified = topic_behind(change.address) in declared
-            if is_justified:
-                justified.add(planned.id)
-    return frozenset(justified)
-
-
-def _deletes(request: req.Request) -> bool:
-    match request:
-        case req.AlterVirtualClusterRequest():
-            return request.change is ChangeType.REMOVE and request.options is None
-        case req.AlterUserScramCredentialsRequest():
-            return request.removes
-        case (
-            req.DeleteTopicRequest() | req.DeleteAclRequest() | req.DeleteVirtualClusterRequest()
-            | req.DeleteGroupRequest() | req.DeleteConsumerGroupRequest()
-        ):  # fmt: skip
-            return True
-        case _:
-            return False
 
 
 def check_logins(context: ApplyContext, steps: Iterable[Step], principal: str) -> None:
@@ -189,7 +133,6 @@ def check_plan(
         raise StaleError(f"{mismatches[0]}{others}; make a new plan")
     check_rights(plan, changes, state, project, resumed=resumed)
     check_concurrent_changes(plan, changes, state)
-    check_migrated_acls(plan, changes, state)
     verdict = decide(recheck(plan, pending, state) if recheck else (), changes=True)
     if verdict.stops:
         raise refusal(verdict)

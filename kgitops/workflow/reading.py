@@ -12,6 +12,7 @@ from kgitops.apply.journal.damage import require_sound
 from kgitops.apply.journal.reading import latest_values
 from kgitops.apply.lock_claims import live_claim
 from kgitops.apply.objects import READ_BY_NAME, possible_names, with_objects
+from kgitops.apply.run.reading import capabilities_for
 from kgitops.apply.run.resume import newest_unfinished, pending_undo_requests
 from kgitops.apply.steps import RecordedOutcome
 from kgitops.cluster.port import Cluster
@@ -28,7 +29,6 @@ from kgitops.model.json.declared import (
     DesiredUser,
     OffsetReset,
 )
-from kgitops.model.resources.acls import host_range
 from kgitops.model.resources.addresses import user_address
 from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.kinds import RESOURCES, Kind
@@ -182,12 +182,8 @@ def with_host_ranges(
     Raises:
         UnreachableError: it can't be asked.
     """
-    hosts = (
-        acl.host for acl in (*(item.binding for item in desired.of(DesiredAcl)), *current.acls)
-    )
-    is_asked = any("/" in host and host_range(host) is not None for host in hosts)
-    ranges = is_asked and cluster.matches_host_ranges()
-    return replace(cluster.capabilities, host_ranges=ranges)
+    bindings = (item.binding for item in desired.of(DesiredAcl))
+    return capabilities_for(cluster, (*bindings, *current.acls))
 
 
 def find_pending_undo_requests(

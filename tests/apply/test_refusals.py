@@ -268,11 +268,10 @@ def _forged(plan: Plan, address: str, **expects: object) -> Plan:
     return replace(plan, changes=tuple(map(forge, plan.changes)))
 
 
-def test_what_nobody_manages_is_never_deleted(world: World) -> None:
-    """No matter what a plan says, and how it came about."""
+def test_a_deletion_that_expects_no_owner_is_refused(world: World) -> None:
     error = world.refusal(_forged(world.plan, "topic/old", owner=None))
-    assert error.exit is ExitCode.REFUSED
-    assert "topic/old is not managed by any project" in str(error)
+    assert error.exit is ExitCode.STALE
+    assert "topic/old: owner was nobody and is the project" in str(error)
 
 
 def test_a_request_must_be_for_the_object_that_was_reviewed_and_checked(world: World) -> None:

@@ -439,6 +439,10 @@ def forget_replicas(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(topic_alter._Builder, "replicas", lambda *_, **__: None)
 
 
+def forget_configs(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(topic_alter._Builder, "configs", lambda *_, **__: None)
+
+
 def forget_removed_quota_keys(patch: pytest.MonkeyPatch) -> None:
     real = ClientQuotaKind.requests
 
@@ -623,6 +627,7 @@ def keep_users_that_nobody_declares(patch: pytest.MonkeyPatch) -> None:
     ("law", "mutate", "teams"),
     [
         (planning_after_applying_is_empty, forget_replicas, ALONE),
+        (the_cluster_holds_what_is_declared, forget_configs, ALONE),
         (the_cluster_holds_what_is_declared, forget_removed_quota_keys, ALONE),
         (the_cluster_holds_what_is_declared, forget_what_was_applied, ALONE),
         (the_registry_remembers_what_was_applied, remember_no_replicas, ALONE),

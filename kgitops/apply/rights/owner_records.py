@@ -1,8 +1,6 @@
-"""The ownership record that a change leaves in the registry: derived, never taken from the plan.
+"""The record of an object in a plan: a declaration of this very object, or a Tombstone.
 
-The owner, the topic id and the spent Tombstones follow from the live registry and from the change.
-Only the declaration comes from the plan: it must be a declaration of this very object, and true of
-it once the change is done (``request_fit``).
+All else in the record follows from these and from the live registry (``rights.replan``).
 """
 
 from kgitops.desired.last_applied import ORIGIN, RegistrySource
@@ -19,18 +17,11 @@ from kgitops.model.json.declared import (
     last_applied,
     own_address,
 )
-from kgitops.model.registry import Owner
 from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.users import MAX_ITERATIONS, MIN_ITERATIONS
 from kgitops.model.resources.virtual_clusters import EntityType
-from kgitops.plan.document.plan import Action, Change, Plan
-from kgitops.plan.ownership import EXECUTED_TOMBSTONES, Ownership, OwnershipStatus
-from kgitops.plan.removal import after_removal
-
-
-def releases_ownership(change: Change) -> bool:
-    """Return whether the project gives the object up."""
-    return Action.DELETE in change.actions or Action.FORGET in change.actions
+from kgitops.plan.document.plan import Change
+from kgitops.plan.ownership import EXECUTED_TOMBSTONES, Ownership
 
 
 def new_tombstone(change: Change, ownership: Ownership) -> str | None:
@@ -43,38 +34,6 @@ def new_tombstone(change: Change, ownership: Ownership) -> str | None:
         return None
     name = tombstones[-1]
     return name if isinstance(name, str) and name not in marks else None
-
-
-def expected_record(
-    change: Change,
-    declared: DesiredObject | None,
-    ownership: Ownership,
-    plan: Plan,
-    *,
-    topic_id: str | None,
-    made: bool = False,
-) -> Owner | None:
-    """Derive the record after the change; where ``declared`` is None the object is given up.
-
-    ``topic_id`` is the live topic's; it is None for other objects and for new topics (``made``).
-    """
-    live = ownership.owner(change.address)
-    if declared is None:
-        return after_removal(live, new_tombstone(change, ownership)) if live else None
-    marks = list(ownership.executed_tombstones(change.address))
-    origin = change.owner_after.last_applied.get(ORIGIN) if change.owner_after else None
-    mine = ownership.status(change.address) is OwnershipStatus.MINE
-    stays = bool(mine and not made and live and live.adopted)
-    return Owner(
-        project=plan.desired.identity,
-        topic_id=topic_id,
-        adopted=Action.ADOPT in change.actions or stays,
-        last_applied={
-            **last_applied(declared),
-            **({ORIGIN: origin} if origin is not None else {}),
-            **({EXECUTED_TOMBSTONES: marks} if marks else {}),
-        },
-    )
 
 
 def recorded_declaration(change: Change) -> DesiredObject | None:
@@ -136,6 +95,8 @@ def _has_own_fields(member: DesiredMember) -> bool:
     if member.move and kind not in (EntityType.USER, EntityType.CLIENT_ID):
         return False
     if not member.copy_offsets and member.adopt is None:
+        return False
+    if kind is not EntityType.USER and any(sources):
         return False
     return member.virtual_cluster not in sources
 

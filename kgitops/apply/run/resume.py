@@ -189,12 +189,12 @@ def _continue(
     )
     with run_state.finishing():
         runner.resolve()
-        state = read_to_check(context.cluster, steps.values())
+        state = read_to_check(context.cluster, plan, steps.values())
         progress = run_state.progress
         pending = progress.not_attempted
 
         def check() -> None:
-            check_steps(plan, steps, context.cluster)
+            check_steps(steps, context.cluster)
             check_plan(
                 plan, progress.not_begun, pending, state, recheck, project=project, resumed=True
             )

@@ -43,6 +43,7 @@ from kgitops.plan.document.file import read_sealed_plan
 from kgitops.plan.document.plan import Action, Change, Plan, Precondition
 from kgitops.plan.draft import chain
 from kgitops.plan.ownership import EXECUTED_TOMBSTONES
+from kgitops.plan.shown.derive import with_shown
 
 REFUSED = (ExitCode.REFUSED, ExitCode.UNTRUSTED, ExitCode.STALE, ExitCode.ERROR)
 
@@ -395,7 +396,10 @@ def test_no_program_is_started_for_a_password_that_a_plan_names_throughout(
     text = json.dumps(sealed_to_json(sealed_now(plan, FakeClock(), "forged")))
     assert text.count(json.dumps(own)) == 2
     forged_text = resealed(json.loads(text.replace(json.dumps(own), json.dumps(other))))
-    said = refusal(attacked, read_sealed_plan(forged_text, "forged.json").plan)
+    forged_plan = read_sealed_plan(forged_text, "forged.json").plan
+    assert "shows fields" in refusal(attacked, forged_plan)
+    shown = with_shown(forged_plan.changes, forged_plan.base.defaults)
+    said = refusal(attacked, replace(forged_plan, changes=tuple(shown)))
     assert "--allow-secret-commands" in said
 
 
@@ -458,7 +462,7 @@ def test_what_is_done_whatever_fails_is_a_throttle_of_its_own(attacked: Attacked
     (planned,) = change.requests
     undoing = replace(change, requests=(replace(planned, undoes=planned.id),))
     said = refusal(attacked, replace(attacked.world.plan, changes=(undoing,)))
-    assert "not a throttle of its own" in said
+    assert "undoes another request" in said
 
 
 def test_a_throttle_does_not_outlive_its_move(attacked: Attacked) -> None:
@@ -487,4 +491,4 @@ def test_protection_is_not_lowered_unsaid(attacked: Attacked) -> None:
     assert risks.PROTECTION_LOWERED in change.risks
     silent = replace(change, risks=(risks.REGISTRY_ONLY,))
     said = refusal(attacked, replace(attacked.world.plan, changes=(silent,)))
-    assert "would lose its protection" in said
+    assert "would lose its protection without naming that risk" in said

@@ -4,7 +4,7 @@ import pytest
 from builders import a_desired, a_topic, a_topic_state, applied, plan_of, with_changes
 from msgspec.structs import replace
 
-from kgitops.apply.rights.unowned import broker_problem
+from kgitops.apply.rights.guard import broker_problem
 from kgitops.desired.state import Safety
 from kgitops.model.cluster_state import Broker
 from kgitops.model.resources.kinds import Kind

@@ -283,7 +283,7 @@ def test_a_password_is_not_set_again_without_a_new_version(cluster: EmbeddedClus
     quiet = plan_users_on(cluster, a_user(version="1", deletion_policy=DeletionPolicy.ORPHAN))
     (renewing,), (silent,) = honest.changes, quiet.changes
     forged = replace(quiet, changes=(replace(silent, requests=renewing.requests),))
-    with pytest.raises(UntrustedPlanError, match=r"not to be set again|not the change's"):
+    with pytest.raises(UntrustedPlanError, match="requests that do not follow"):
         apply.plan(sealed_now(forged, FakeClock(), "nonce-2"), "2")
 
 
