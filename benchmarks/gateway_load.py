@@ -7,23 +7,18 @@ Words: the task (produce, consume, ask) and where, as JSON. Prints JSON.
 import json
 import ssl
 import statistics
-import struct
 import subprocess
 import sys
 import time
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 from msgspec import Struct, convert, to_builtins
-from wire_client import WireClient
+from wire_client import NEWEST_WITH_NAMES, WireClient, small_batch
 
 from kgitops.wire import messages
-from kgitops.wire.batches import seal
 
 RECORD = 8192
 BATCH = 65_536
-SMALL = 100
-WITH_NAMES = 12
-"""The newest version of Produce that has names of topics, instead of ids."""
 
 
 class Place(Struct, frozen=True, kw_only=True):
@@ -140,13 +135,13 @@ class _Asker:
         secured = "SSL" in place.protocol
         tls = ssl.create_default_context(cafile=place.authority) if secured else None
         client = WireClient(servers.split(",", maxsplit=1)[0], tls, login)
-        part = messages.ProduceRequest.PartitionProduceData(index=0, records=_batch())
+        part = messages.ProduceRequest.PartitionProduceData(index=0, records=small_batch())
         topic = messages.ProduceRequest.TopicProduceData(name=name, partition_data=[part])
         message = messages.ProduceRequest(
             transactional_id=None, acks=1, timeout_ms=30_000, topic_data=[topic]
         )
         self._client, self._times = client, []
-        self._request = client.frame("Produce", message, WITH_NAMES)
+        self._request = client.frame("Produce", message, NEWEST_WITH_NAMES)
         ((row,),) = (one.partition_responses for one in client.decoded(self._request).responses)
         assert not row.error_code, row
 
@@ -159,25 +154,6 @@ class _Asker:
         self._client.close()
         cuts = statistics.quantiles(self._times, n=100)
         return cuts[49], cuts[98]
-
-
-def _batch() -> bytes:
-    """A batch of one record without a key."""
-    value = bytes(SMALL)
-    body = b"\0\0\0\1" + _varint(len(value)) + value + b"\0"
-    rows = _varint(len(body)) + body
-    head = struct.pack(">qiibIhiqqqhii", 0, 0, -1, 2, 0, 0, 0, 0, 0, -1, -1, -1, 1)
-    return bytes(seal(bytearray(head + rows)))
-
-
-def _varint(value: int) -> bytes:
-    """A number that is not negative, as records have it."""
-    value <<= 1
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*out, value])
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import socket
 import ssl
+import struct
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,10 +11,13 @@ import psutil
 
 from kgitops.wire import messages
 from kgitops.wire.apis import apis, keys
+from kgitops.wire.batches import seal
 from kgitops.wire.codec import read
 from kgitops.wire.frames import request_frame, response_tags
 from kgitops.wire.messages import Message, message_class
 
+NEWEST_WITH_NAMES = 12
+"""The newest version of Produce that has names of topics, instead of ids."""
 _PIPELINED = 50
 
 
@@ -65,6 +69,17 @@ class WireClient:
             for _ in range(_PIPELINED):
                 self._receive()
 
+    def windows(self, request: tuple[str, int, bytes], count: int, in_flight: int) -> None:
+        """Send a request so many times, always with as many in flight."""
+        sent = received = 0
+        while received < count:
+            burst = min(in_flight - (sent - received), count - sent)
+            if burst:
+                self._socket.sendall(request[2] * burst)
+                sent += burst
+            self._receive()
+            received += 1
+
     def decoded(self, request: tuple[str, int, bytes]) -> Message:
         """Send a request; the answer."""
         api, version, _ = request
@@ -91,6 +106,25 @@ def answer_of(api: str, version: int, data: bytes) -> Message:
     found = apis()[keys()[api]]
     after = 4 + response_tags(found, version)
     return read(message_class(found.response), version, data, after)
+
+
+def small_batch() -> bytes:
+    """A batch of one record of 100 bytes, without a key."""
+    value = bytes(100)
+    body = b"\0\0\0\1" + _varint(len(value)) + value + b"\0"
+    rows = _varint(len(body)) + body
+    head = struct.pack(">qiibIhiqqqhii", 0, 0, -1, 2, 0, 0, 0, 0, 0, -1, -1, -1, 1)
+    return bytes(seal(bytearray(head + rows)))
+
+
+def _varint(value: int) -> bytes:
+    """A number that is not negative, as records have it."""
+    value <<= 1
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*out, value])
 
 
 def until_answered(server: str, seconds: float = 60) -> None:

@@ -461,7 +461,7 @@ sys.exit(code)
 
 
 def test_it_stays_small(serve: Start) -> None:
-    """A wide bound; benchmarks/wire.py has the figures."""
+    """A wide bound; benchmarks/serve.py has the figures."""
     served = serve("-c", "embedded:")
     with raw_client(served.endpoints[0]) as client:
         client.ask("ApiVersions", 3)

@@ -5,8 +5,8 @@ broker forwards to its controller (KIP-590). p50 and p99 are wall milliseconds o
 one after the other; CPU is the server's, of all its threads. Each of the smaller requests is also
 pipelined, and the server's CPU divided by their number.
 
-    uv run python benchmarks/wire.py
-    uv run python benchmarks/wire.py --scale 0.02 --rounds 20 --no-kafka     # to see that it runs
+    uv run python benchmarks/serve.py
+    uv run python benchmarks/serve.py --scale 0.02 --rounds 20 --no-kafka     # to see that it runs
 """
 
 import argparse
@@ -22,7 +22,7 @@ from pathlib import Path
 import psutil
 from confluent_kafka import Producer
 from msgspec import Struct
-from wire_client import WireClient, cpu_seconds, until_answered
+from wire_client import NEWEST_WITH_NAMES, WireClient, cpu_seconds, small_batch, until_answered
 
 from kgitops.sandbox.sandbox import start
 from kgitops.wire import messages
@@ -167,6 +167,13 @@ def measure(server: Server, rounds: int, scale: float, *, many: bool) -> dict[st
         ("DeleteTopics of all", "DeleteTopics", deletion(topics)),
     ):
         rows[title] = at_once(server, client, api, message)
+    if keys()["Produce"] in client.versions:
+        client.ask(client.frame("CreateTopics", creation(["small"])))
+        for acks, in_flight in ((1, 1), (-1, 1), (-1, 5)):
+            title = (
+                f"Produce of 1 record, acks={'all' if acks < 0 else acks}, {in_flight} in flight"
+            )
+            rows[title] = small_produced(server, client, acks, in_flight, 10 * rounds)
     rows["produce, 15 kB a batch"] = produced(server, client, scale)
     if many:
         rows |= of_many(server, client, max(2, int(10_000 * scale)))
@@ -213,6 +220,25 @@ def at_once(server: Server, client: WireClient, api: str, message: Message) -> s
     answer = client.ask(request)
     wall, cpu = time.perf_counter() - began, cpu_seconds(server.process) - cpu
     return f"{1000 * wall:.0f} ms, {1000 * cpu:.0f} ms CPU, {len(answer) / 1000:,.0f} kB"
+
+
+def small_produced(
+    server: Server, client: WireClient, acks: int, in_flight: int, count: int
+) -> str:
+    """Batches of one record of 100 bytes on one connection, after as many that don't count."""
+    part = messages.ProduceRequest.PartitionProduceData(index=0, records=small_batch())
+    topic = messages.ProduceRequest.TopicProduceData(name="small", partition_data=[part])
+    message = messages.ProduceRequest(
+        transactional_id=None, acks=acks, timeout_ms=30_000, topic_data=[topic]
+    )
+    request = client.frame("Produce", message, NEWEST_WITH_NAMES)
+    ((row,),) = (one.partition_responses for one in client.decoded(request).responses)
+    assert not row.error_code, row
+    client.windows(request, count, in_flight)
+    began, cpu = time.perf_counter(), cpu_seconds(server.process)
+    client.windows(request, count, in_flight)
+    seconds, cpu = time.perf_counter() - began, cpu_seconds(server.process) - cpu
+    return f"{count / seconds:,.0f} a second, {1000 * cpu / count:.2f} ms CPU"
 
 
 def produced(server: Server, client: WireClient, scale: float) -> str:
