@@ -27,6 +27,7 @@ from kgitops.model.resources.acls import PatternType, PermissionType, ResourceTy
 
 _INCLUDED = ("services", "topics", "users")
 _CUSTOM = {"customServiceAcls": "services", "customUserAcls": "users"}
+_CUSTOM_OF = {owner: section for section, owner in _CUSTOM.items()}
 _SECTIONS = ("settings", *_INCLUDED, *_CUSTOM)
 _NOT_DELETED = harmless("kgitops deletes no topic that no project owns, and knows no other")
 _OF_TOPICS, _OF_ACLS, _OF_OBJECTS = map(setting, ("its topics", "its ACLs", "its objects"))
@@ -162,10 +163,15 @@ class _State:
         for path, name, value in sections["topics"]:
             yield path, _topic(name, value, settings)
         for section, expand in (("services", service_acls), ("users", user_acls)):
+            written_out = {name for name, _ in custom[_CUSTOM_OF[section]]}
             for path, name, value in sections[section]:
                 item = ObjectBuilder(section.removesuffix("s"), name, value)
                 acls = expand(item, describe=settings.describe)
-                yield path, _granted(item, acls, settings)
+                if name in written_out and not acls:
+                    item.becomes_settings(f"its ACLs, which are in {_CUSTOM_OF[section]}")
+                    yield path, item.build()
+                else:
+                    yield path, _granted(item, acls, settings)
         for section, owner in _CUSTOM.items():
             owners = {name: value for _, name, value in sections[owner]}
             for name, group in custom[section]:

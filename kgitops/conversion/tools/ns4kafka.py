@@ -150,14 +150,25 @@ class _Namespaces(Struct, frozen=True):
     by_name: dict[str, _Namespace]
     several: bool
 
+    def name_of(self, document: Value) -> str | None:
+        """The namespace of a document: the only one of the files where none is written.
+
+        `kafkactl` takes it from its own settings there. None if the files have several.
+        """
+        written = document.text_at("metadata", "namespace")
+        return written or (next(iter(self.by_name)) if len(self.by_name) == 1 else None)
+
     def clusters_of(self, builder: ObjectBuilder, metadata: KeyedFields) -> tuple[str, ...]:
         """The cluster of an object, that of its namespace unless it names one."""
-        own, namespace = metadata.text("cluster"), metadata.text("namespace") or ""
-        found = self.by_name.get(namespace)
+        own, _ = metadata.text("cluster"), metadata.text("namespace")
+        namespace = self.name_of(builder.value)
+        found = self.by_name.get(namespace or "")
         cluster = own or (found.cluster if found is not None else "")
         if self.several and not cluster:
-            problem = f"{builder}: the cluster of its namespace {namespace!r} is not known"
-            builder.lose(builder.value, problem, "it is declared on all; write cluster there")
+            problem = f"the cluster of its namespace {namespace!r} is not known"
+            problem = problem if namespace else "it has no cluster and no namespace"
+            advice = "it is declared on all; write cluster there"
+            builder.lose(builder.value, f"{builder}: {problem}", advice)
         return (cluster,) if self.several and cluster else ()
 
 
@@ -186,14 +197,14 @@ def _kind(document: Value) -> str | None:
 
 def _namespaces(documents: Iterable[Value]) -> _Namespaces:
     found: dict[str, _Namespace] = {}
-    streaming = set()
+    streaming: set[str | None] = set()
     clusters = set()
     for document in documents:
         kind = _kind(document)
         name, namespace = metadata_name(document), document.text_at("metadata", "namespace")
         cluster = document.text_at("metadata", "cluster") or ""
         clusters |= {cluster} if cluster and kind is not None else set()
-        if kind == "KafkaStream" and namespace:
+        if kind == "KafkaStream":
             streaming.add(namespace)
         elif kind == "Namespace" and name:
             transactions = document.at("spec", "transactionsEnabled")
@@ -202,6 +213,8 @@ def _namespaces(documents: Iterable[Value]) -> _Namespaces:
                 transactions is not None and transactions.flag() is True,
                 cluster,
             )
+    if None in streaming and len(found) == 1:
+        streaming |= set(found)
     by_name = {name: replace(item, streams=name in streaming) for name, item in found.items()}
     return _Namespaces(by_name, len(clusters) > 1)
 
@@ -229,7 +242,7 @@ def _object(value: Value, kind: str, namespaces: _Namespaces) -> SourceObject:
         _namespace(builder, fields.fields("spec"))
         return builder.build()
     builder.label(metadata.texts("labels"))
-    namespace = value.text_at("metadata", "namespace")
+    namespace = namespaces.name_of(value)
     clusters = namespaces.clusters_of(builder, metadata)
     if kind == "Topic":
         _topic(builder, fields.fields("spec"), clusters)
@@ -238,7 +251,7 @@ def _object(value: Value, kind: str, namespaces: _Namespaces) -> SourceObject:
     elif kind == "KafkaStream":
         _stream(builder, namespaces, namespace, clusters)
     else:
-        _quota(builder, fields.fields("spec"), namespaces, clusters)
+        _quota(builder, fields.fields("spec"), namespaces, namespace, clusters)
     return builder.build()
 
 
@@ -267,7 +280,13 @@ def _namespace(builder: ObjectBuilder, spec: KeyedFields) -> None:
 
 
 def _user(builder: ObjectBuilder, namespaces: _Namespaces, name: str | None) -> _Namespace | None:
-    found = namespaces.by_name.get(name or "")
+    if not name:
+        several = "several namespaces" if namespaces.by_name else "no namespace"
+        problem = f"{builder}: no namespace is written, and the files have {several}"
+        advice = "write the one that kafkactl takes from its settings into metadata.namespace"
+        builder.lose(builder.value, problem, advice)
+        return None
+    found = namespaces.by_name.get(name)
     if found is None or not found.user:
         builder.lose(
             builder.value,
@@ -341,9 +360,9 @@ def _quota(
     builder: ObjectBuilder,
     spec: KeyedFields,
     namespaces: _Namespaces,
+    name: str | None,
     clusters: tuple[str, ...],
 ) -> None:
-    name = builder.value.text_at("metadata", "namespace")
     quotas = {
         key.removeprefix("user/"): value
         for key in _USER_QUOTAS

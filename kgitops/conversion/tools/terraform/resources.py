@@ -31,9 +31,15 @@ _OTHERS = ("kafka", "redpanda", "_msk_")
 
 
 def _configs(fields: KeyedFields, may: Declarable) -> dict[str, Value]:
-    """The configs that may be declared."""
-    configs = dict(fields.entries("config"))
-    return {key: value for key, value in configs.items() if may.configs and key not in may.without}
+    """The configs that may be declared; to Terraform, one that is null is not there."""
+    configs = dict(fields.entries("config")) if may.configs else {}
+    if not may.configs:
+        fields.take("config")
+    return {
+        key: value
+        for key, value in configs.items()
+        if key not in may.without and not value.is_null()
+    }
 
 
 def _topic(
