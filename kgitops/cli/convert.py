@@ -36,7 +36,6 @@ def convert(
     from kgitops.conversion.tools.table import AUTO, TOOLS
     from kgitops.conversion.writing.project import put_project
     from kgitops.model.errors import FindingsError, UsageError
-    from kgitops.model.source import Finding
     from kgitops.model.verdict import ExitCode
     from kgitops.model.wording import counted, nearest
     from kgitops.report.conversion import converted_page, render_conversion
@@ -52,10 +51,7 @@ def convert(
     if not project.conversion.objects and not project.findings:
         used = project.conversion.tool
         raise UsageError(f"{path} has nothing of {used}; name the folder or file with it")
-    losses = [
-        Finding(source=loss.source, problem=loss.problem, advice=loss.advice)
-        for loss in project.conversion.losses
-    ]
+    losses = [loss.finding() for loss in project.conversion.losses]
     stopping = [*project.findings, *(() if allow_losses else losses)]
     if stopping:
         raise FindingsError(stopping)

@@ -11,7 +11,8 @@ from kgitops.conversion.compacting.acls import written_acls
 from kgitops.conversion.compacting.compact import compact
 from kgitops.conversion.joining import join, with_named_clusters
 from kgitops.conversion.objects import Conversion, ConvertedFile
-from kgitops.conversion.reading.folder import find_folder, passed_over
+from kgitops.conversion.reading.folder import SourceFolder, find_folder, passed_over
+from kgitops.conversion.reading.resources import unread_documents
 from kgitops.conversion.tools.table import AUTO, find_tool, tool_module
 from kgitops.conversion.users import with_joined_users
 from kgitops.conversion.writing.project import check_project, project_name, project_text
@@ -46,9 +47,7 @@ def convert(path: Path, tool: str, name: str, *, compacted: bool = True) -> Conv
     folder = find_folder(path)
     chosen = find_tool(folder) if tool == AUTO else tool
     read = tool_module(chosen).convert(folder)
-    lost = (*folder.lost, *passed_over(folder, terraform=chosen == "terraform"))
-    if lost:
-        read = replace(read, files=(*read.files, ConvertedFile(path=_UNREAD, objects=lost)))
+    read = _with_unread(read, folder, terraform=chosen == "terraform")
     named = read if read.project else with_joined_users(with_named_clusters(read))
     joined, conflicts = join(named)
     conversion = compact(joined) if compacted else joined
@@ -63,6 +62,21 @@ def convert(path: Path, tool: str, name: str, *, compacted: bool = True) -> Conv
         single = _written(conversion, compact=False)
         refused = check_project({**common, **_texts(single)}, single, source) or refused
     return ConvertedProject(conversion=conversion, files=files, findings=(*conflicts, *refused))
+
+
+def _with_unread(read: Conversion, folder: SourceFolder, *, terraform: bool) -> Conversion:
+    """The conversion with the files that no tool reads, and the documents of other known tools."""
+    reported = {loss.source for loss in read.losses}
+    others = [item for item in unread_documents(folder) if item.source not in reported]
+    places = {f"{item.source.file}:{item.source.line}" for item in others}
+    lost = (*folder.lost, *passed_over(folder, terraform=terraform), *others)
+    if not lost:
+        return read
+    return replace(
+        read,
+        files=(*read.files, ConvertedFile(path=_UNREAD, objects=lost)),
+        ignored=tuple(name for name in read.ignored if name.split(" ")[0] not in places),
+    )
 
 
 def _written(conversion: Conversion, *, compact: bool) -> dict[str, WrittenFile]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 
 from kgitops.model.registry import Json
-from kgitops.model.source import Source
+from kgitops.model.source import Finding, Source
 
 
 class Loss(Struct, frozen=True, kw_only=True):
@@ -17,6 +17,10 @@ class Loss(Struct, frozen=True, kw_only=True):
     source: Source
     problem: str
     advice: str
+
+    def finding(self) -> Finding:
+        """The finding that reports it."""
+        return Finding(source=self.source, problem=self.problem, advice=self.advice)
 
 
 class DeclaredDocument(Struct, frozen=True, kw_only=True):

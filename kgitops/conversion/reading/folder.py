@@ -38,11 +38,15 @@ class FoundFile(Struct, frozen=True):
 
 
 class SourceFolder(Struct, frozen=True):
-    """The files below the path that is converted; ``lost`` are those that can't be read."""
+    """The files below ``given``, the path that is converted; ``lost`` can't be read.
+
+    ``root`` is the folder that the files' paths start from: of one file that it is in.
+    """
 
     root: Path
     files: tuple[FoundFile, ...]
     lost: tuple[SourceObject, ...] = ()
+    given: Path = Path()
 
     def with_suffix(self, *suffixes: str) -> tuple[FoundFile, ...]:
         """The files whose names end so."""
@@ -69,7 +73,7 @@ def find_folder(path: Path) -> SourceFolder:
         reason = (error.strerror or str(error)).lower()
         raise UsageError(f"{path}: {reason}; give the folder or file to convert") from error
     if stat.S_ISREG(mode):
-        return SourceFolder(path.parent, (FoundFile(path, path.name),))
+        return SourceFolder(path.parent, (FoundFile(path, path.name),), given=path)
     if not stat.S_ISDIR(mode):
         raise UsageError(f"{path} is neither a file nor a folder; give one to convert")
     root = os.path.realpath(path)
@@ -83,7 +87,9 @@ def find_folder(path: Path) -> SourceFolder:
             lost.append(_lost(found.name, "it is not a file", "remove it, or convert the others"))
         else:
             files.append(found)
-    return SourceFolder(path, tuple(sorted(files, key=lambda file: file.relative)), tuple(lost))
+    return SourceFolder(
+        path, tuple(sorted(files, key=lambda file: file.relative)), tuple(lost), given=path
+    )
 
 
 def passed_over(folder: SourceFolder, *, terraform: bool) -> tuple[SourceObject, ...]:

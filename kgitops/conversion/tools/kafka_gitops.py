@@ -1,7 +1,7 @@
 """kafka-gitops' state files: topics, services, users, their own ACLs, and the files they name."""
 
 import posixpath
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from msgspec import Struct
 
@@ -21,7 +21,13 @@ from kgitops.conversion.reading.folder import (
 from kgitops.conversion.reading.keys import KeyedFields, Keys, declared, harmless, same, setting
 from kgitops.conversion.reading.scalars import Dialect
 from kgitops.conversion.reading.values import Value
-from kgitops.conversion.tools.kafka_gitops_roles import SERVICE, USER, service_acls, user_acls
+from kgitops.conversion.tools.kafka_gitops_roles import (
+    SERVICE,
+    SERVICE_TYPES,
+    USER,
+    service_acls,
+    user_acls,
+)
 from kgitops.conversion.topics import TopicSource, declare_topic
 from kgitops.model.resources.acls import PatternType, PermissionType, ResourceType
 
@@ -96,6 +102,9 @@ def convert(folder: SourceFolder) -> Conversion:
                 found[file.file.path].append(
                     lost_document(document, "it is no state file", "correct it there")
                 )
+            elif foreign := _foreign_beside_topics(document):
+                problem = f"a state file has no key {foreign}, so it may be another program's"
+                found[file.file.path].append(lost_document(document, problem, "remove the key"))
             else:
                 ignored.append(f"{document.source.file}:{document.source.line}")
     return Conversion(
@@ -106,14 +115,56 @@ def convert(folder: SourceFolder) -> Conversion:
 
 
 def _is_state(document: Value) -> bool:
-    entries = list(document.entries())
-    known = [value for key, value in entries if key in _SECTIONS]
-    others = {key for key, _ in entries if key not in _SECTIONS}
-    return (
-        bool(known)
-        and not others & {"apiVersion", "kind", "version", "context", "projects"}
-        and any(value.is_mapping() for value in known)
+    """Return whether the document can only be a state file; a key such as `services` is not enough.
+
+    Compose files, Helm values and pipelines have such keys too, with other things in them.
+    """
+    sections, foreign = _sections(document)
+    if foreign & _OF_OTHERS:
+        return False
+    signs = {name for name, value in sections.items() if _SIGNS[name](value)}
+    return bool(signs) and (not foreign or signs != {"topics"})
+
+
+def _foreign_beside_topics(document: Value) -> str | None:
+    """The first key that no state file has, in a document with topics as a state file has them."""
+    sections, foreign = _sections(document)
+    has_topics = "topics" in sections and _has_topic(sections["topics"])
+    return min(foreign) if has_topics and foreign and not foreign & _OF_OTHERS else None
+
+
+def _sections(document: Value) -> tuple[dict[str, Value], set[str]]:
+    """The sections that a state file may have, and the other keys."""
+    entries = dict(document.entries())
+    sections = {name: value for name, value in entries.items() if name in _SECTIONS}
+    return sections, entries.keys() - sections.keys()
+
+
+def _has_topic(topics: Value) -> bool:
+    named = [{key for key, _ in topic.entries()} for _, topic in topics.entries()]
+    return any(keys & {"partitions", "replication"} and not keys & _SPELLED_ELSE for keys in named)
+
+
+def _has_service(services: Value) -> bool:
+    return any(
+        key in SERVICE and (key != "type" or value.text() in SERVICE_TYPES)
+        for _, service in services.entries()
+        for key, value in service.entries()
     )
+
+
+_OF_OTHERS = {"apiVersion", "kind", "version", "context", "projects"}
+_SPELLED_ELSE = {"replicas", "replicationFactor", "replication_factor", "name"}
+_SIGNS: Mapping[str, Callable[[Value], bool]] = {
+    "settings": lambda value: any(key in _SETTINGS for key, _ in value.entries()),
+    "topics": _has_topic,
+    "services": _has_service,
+    "users": lambda value: any(
+        key in USER for _, user in value.entries() for key, _ in user.entries()
+    ),
+    **dict.fromkeys(_CUSTOM, Value.is_mapping),
+}
+"""The signs of a state file in each of its sections."""
 
 
 class _Settings(Struct, frozen=True):

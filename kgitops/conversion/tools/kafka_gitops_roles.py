@@ -170,3 +170,4 @@ def _connect(builder: ObjectBuilder, fields: KeyedFields, *, describe: bool) -> 
 
 
 _SERVICES = {"application": _application, "kafka-streams": _streams, "kafka-connect": _connect}
+SERVICE_TYPES = frozenset(_SERVICES)

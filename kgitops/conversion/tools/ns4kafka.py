@@ -42,6 +42,7 @@ _OWNED = {
     ResourceType.GROUP: (Operation.READ,),
 }
 _PUBLIC = "*"
+_LIMITS_OF_KUBERNETES = ("hard", "scopes", "scopeSelector")
 _USER_QUOTAS = ("user/producer_byte_rate", "user/consumer_byte_rate")
 _BY_THE_SERVER = harmless("ns4kafka's server writes it")
 _RESOURCE: Keys = {
@@ -192,7 +193,24 @@ def _kind(document: Value) -> str | None:
     """The kind of a resource; None if the document is none."""
     api, kind = header(document)
     known = (*_NAMESPACED, *_OTHERS, "Namespace")
-    return kind if api == "v1" and kind in known else None
+    if api != "v1" or kind not in known or _is_kubernetes(document, kind):
+        return None
+    return kind
+
+
+def _is_kubernetes(document: Value, kind: str) -> bool:
+    """Return whether it is Kubernetes' own Namespace or ResourceQuota, which have that version."""
+    if kind == "ResourceQuota":
+        return any(key in _LIMITS_OF_KUBERNETES for key in _keys(document.at("spec")))
+    if kind == "Namespace":
+        return document.text_at("metadata", "cluster") is None and not (
+            _keys(document.at("spec")) - {"finalizers"}
+        )
+    return False
+
+
+def _keys(value: Value | None) -> set[str]:
+    return {key for key, _ in value.entries()} if value is not None else set()
 
 
 def _namespaces(documents: Iterable[Value]) -> _Namespaces:

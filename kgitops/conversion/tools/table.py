@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Protocol
 
-from kgitops.conversion.objects import Conversion
+from kgitops.conversion.objects import Conversion, Loss
 from kgitops.conversion.reading.folder import SourceFolder, read_yaml_files
-from kgitops.model.errors import UsageError
+from kgitops.conversion.reading.resources import unread_documents
+from kgitops.model.errors import FindingsError, UsageError
 
 TOOLS: Mapping[str, str] = {
     "jikkou": "jikkou",
@@ -44,19 +45,23 @@ def find_tool(folder: SourceFolder) -> str:
 
     Raises:
         UsageError: they are of none, or of several.
+        FindingsError: they are of none, and some are of tools that kgitops knows and does not read.
     """
     counts = {name: tool_module(name).count(folder) for name in TOOLS}
     found = [name for name, count in counts.items() if count]
     if len(found) == 1:
         return found[0]
     if not found:
+        known = [loss for item in unread_documents(folder) for loss in item.losses]
+        if known:
+            raise FindingsError(map(Loss.finding, known))
         unread = _first_unread(folder)
         raise UsageError(
-            f"{folder.root} has no files of a tool that kgitops knows{unread}; say which with "
+            f"{folder.given} has no files of a tool that kgitops knows{unread}; say which with "
             f"--from ({', '.join(TOOLS)})"
         )
     names = ", ".join(f"{name} ({counts[name]:,})" for name in found)
-    raise UsageError(f"{folder.root} has files of several tools: {names}; choose one with --from")
+    raise UsageError(f"{folder.given} has files of several tools: {names}; choose one with --from")
 
 
 def _first_unread(folder: SourceFolder) -> str:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from kgitops.conversion.objects import Conversion, ConvertedFile, Loss, SourceObject
 from kgitops.conversion.reading.budget import Budget, TooMuchError
 from kgitops.conversion.reading.building import ObjectBuilder
-from kgitops.conversion.reading.folder import FoundFile, SourceFolder, read_yaml
+from kgitops.conversion.reading.folder import FoundFile, SourceFolder, YamlFile, read_yaml
 from kgitops.conversion.reading.hcl.expressions import Data, Unknown
 from kgitops.conversion.reading.hcl.modules import Instance, Module, variables_of
 from kgitops.conversion.reading.hcl.nodes import block_value
@@ -43,7 +43,19 @@ def count(folder: SourceFolder) -> int:
         )
         for file in folder.with_suffix(".tf")
     )
-    return found + len(folder.with_suffix(".tfstate"))
+    return found + sum(map(_has_kafka, map(read_yaml, folder.with_suffix(".tfstate"))))
+
+
+def _has_kafka(state: YamlFile) -> bool:
+    """Return whether a state file has a resource of Kafka, or can't be read."""
+    resources = [
+        resource
+        for document in state.documents
+        if (found := document.at("resources")) is not None
+        for resource in found.items()
+    ]
+    kinds = (resource.text_at("type") or "" for resource in resources)
+    return bool(state.broken) or any(map(is_kafkas, kinds))
 
 
 def convert(folder: SourceFolder) -> Conversion:
