@@ -136,3 +136,30 @@ items:
 """
     written = converted(tmp_path, text).files["manifests/shop.yaml"]
     assert written.startswith("# All topics of the shop.\n# who to ask\n---\n# The first one.\n")
+
+
+GROUPS = """\
+apiVersion: kafka.jikkou.io/v1
+kind: KafkaConsumerGroupList
+metadata: {labels: {team: shop}}
+items:
+- metadata: {name: billing}
+  spec: {configs: {consumer.session.timeout.ms: 50000}}
+- metadata: {name: audit}
+  spec: {configs: {consumer.session.timout.ms: 50000}}
+---
+apiVersion: kafka.jikkou.io/v1
+kind: KafkaShareGroup
+metadata: {name: work}
+spec: {configs: {share.auto.offset.reset: earliest}}
+"""
+
+
+def test_the_configs_of_a_consumer_group_are_declared(tmp_path: Path) -> None:
+    project = converted(tmp_path, GROUPS)
+    assert specs(project) == {"billing": {"configs": {"consumer.session.timeout.ms": 50000}}}
+    assert [loss.problem for loss in project.conversion.losses] == [
+        "KafkaConsumerGroup audit: Kafka has no group config consumer.session.timout.ms (did they "
+        "mean consumer.session.timeout.ms?)",
+        "KafkaShareGroup work: kgitops declares no share groups",
+    ]

@@ -1,4 +1,4 @@
-"""Jikkou's resources: topics, ACLs with their roles, quotas, users, config maps; v1beta2 and v1."""
+"""Jikkou's resources: topics, ACLs with their roles, quotas, users, groups, config maps."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -6,6 +6,7 @@ from types import MappingProxyType
 from msgspec import Struct, field
 
 from kgitops.conversion.acls import AclFields, AclSource, declare_acls, read_acl
+from kgitops.conversion.config_resources import declare_group
 from kgitops.conversion.objects import Conversion, SourceObject
 from kgitops.conversion.quotas import CAMEL_CASE, DEFAULT, declare_quota
 from kgitops.conversion.reading.building import ObjectBuilder
@@ -130,6 +131,7 @@ _OBJECTS: Mapping[str, Keys] = {
         "spec": declared(_QUOTA),
     },
     "KafkaUser": {"spec": declared({"authentications": declared(_LOGIN)})},
+    "KafkaConsumerGroup": {"spec": declared(same(declared(), "configs"))},
     "ConfigMap": {"data": setting("the configs of the topics that refer to it")},
     "KafkaPrincipalRole": {
         "spec": declared({"acls": setting("the ACLs of the principals that have it", _ACLS)})
@@ -224,6 +226,8 @@ def _object(
 ) -> SourceObject:
     builder = ObjectBuilder(kind, value.text_at("metadata", "name") or "", value)
     convert_one = _KINDS.get(kind)
+    if kind == "KafkaShareGroup":
+        return builder.refuse("kgitops declares no share groups", "keep it in Jikkou")
     if convert_one is None:
         return builder.refuse("kgitops has no such kind", "keep it in Jikkou, or write it by hand")
     if value.at("apiVersion") is not None and not is_known_version(header(value)[0]):
@@ -351,6 +355,10 @@ def _user(builder: ObjectBuilder, fields: KeyedFields, _shared: _Shared) -> None
     builder.lose_if_empty(credentials, "has no way to log in")
 
 
+def _group(builder: ObjectBuilder, fields: KeyedFields, _shared: _Shared) -> None:
+    declare_group(builder, builder.name, dict(fields.fields("spec").entries("configs")))
+
+
 def _config_map(builder: ObjectBuilder, fields: KeyedFields, _shared: _Shared) -> None:
     fields.entries("data")
     builder.becomes_settings("the configs of the topics that refer to it")
@@ -366,6 +374,7 @@ _KINDS = {
     "KafkaPrincipalAuthorization": _authorization,
     "KafkaClientQuota": _quota,
     "KafkaUser": _user,
+    "KafkaConsumerGroup": _group,
     "ConfigMap": _config_map,
     "KafkaPrincipalRole": _role,
 }

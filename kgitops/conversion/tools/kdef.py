@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from kgitops.conversion.acls import AclFields, AclSource, declare_acls, read_acl
-from kgitops.conversion.broker_configs import declare_broker_config
+from kgitops.conversion.config_resources import declare_broker_config
 from kgitops.conversion.objects import Conversion, SourceObject
 from kgitops.conversion.reading.building import ObjectBuilder
 from kgitops.conversion.reading.folder import (
