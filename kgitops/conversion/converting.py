@@ -13,7 +13,7 @@ from kgitops.conversion.joining import join, with_named_clusters
 from kgitops.conversion.objects import Conversion, ConvertedFile
 from kgitops.conversion.reading.folder import SourceFolder, find_folder, passed_over
 from kgitops.conversion.reading.resources import unread_documents
-from kgitops.conversion.tools.table import AUTO, find_tool, tool_module
+from kgitops.conversion.tools.table import AUTO, find_tool, offered, tool_module
 from kgitops.conversion.users import with_joined_users
 from kgitops.conversion.writing.project import check_project, project_name, project_text
 from kgitops.conversion.writing.texts import WrittenFile, documents_text, file_text
@@ -68,6 +68,7 @@ def _with_unread(read: Conversion, folder: SourceFolder, *, terraform: bool) -> 
     """The conversion with the files that no tool reads, and the documents of other known tools."""
     reported = {loss.source for loss in read.losses}
     others = [item for item in unread_documents(folder) if item.source not in reported]
+    read = replace(read, offered=offered(folder, read.tool))
     places = {f"{item.source.file}:{item.source.line}" for item in others}
     lost = (*folder.lost, *passed_over(folder, terraform=terraform), *others)
     if not lost:

@@ -94,6 +94,7 @@ class Conversion(Struct, frozen=True, kw_only=True):
         profiles: profiles that kgitops made of what topics repeat.
         topic_defaults: ``spec.defaults.topic`` of the project.
         ignored: files, and documents with their places, that are none of the tool's.
+        offered: objects of the folder that another run converts, with their places.
         project: the project file, if the source has one; the paths of ``files`` are its own then.
         copied: further files of the project by their paths, copied as they are.
     """
@@ -104,6 +105,7 @@ class Conversion(Struct, frozen=True, kw_only=True):
     profiles: tuple[DeclaredDocument, ...] = ()
     topic_defaults: Mapping[str, Json] = field(default_factory=dict)
     ignored: tuple[str, ...] = ()
+    offered: tuple[str, ...] = ()
     project: str = ""
     copied: Mapping[str, str] = field(default_factory=dict)
 

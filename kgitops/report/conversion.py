@@ -55,6 +55,11 @@ def _page_lines(conversion: Conversion) -> Iterator[str]:
         yield ""
         yield from (f"- {code_span(name)}" for name in conversion.ignored)
         yield ""
+    if conversion.offered:
+        yield "## To convert in another run"
+        yield ""
+        yield from (f"- {code_span(name)}" for name in conversion.offered)
+        yield ""
     yield _NEXT.rstrip("\n")
 
 
@@ -83,6 +88,7 @@ def render_conversion(conversion: Conversion) -> str:
         lines.append(f"  No password was copied; new users take theirs from {', '.join(variables)}")
     if conversion.ignored:
         lines.append(f"  {counted(len(conversion.ignored), 'file or document')} of other programs")
+    lines += [f"  {terminal_text(name)}" for name in conversion.offered]
     return "\n".join(lines)
 
 

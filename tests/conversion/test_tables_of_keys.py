@@ -238,8 +238,12 @@ def any_key(table: Keys, path: tuple[str, ...]) -> bool:
     return keys is None or "*" in keys
 
 
+WITHOUT_KEYS = {"compose", "kafka-tools", "kgitops", "terraform"}
+"""Of two only one value or line is read; the other two have tests of their own."""
+
+
 def test_every_tool_has_a_schema() -> None:
-    assert sorted(set(TOOLS) - {"kgitops", "terraform"}) == TOOLS_WITH_TABLES
+    assert sorted(set(TOOLS) - WITHOUT_KEYS) == TOOLS_WITH_TABLES
 
 
 TABLE: Keys = {

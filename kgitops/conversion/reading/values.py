@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+import yaml
 from msgspec import Struct, field
 
 from kgitops.conversion.reading.budget import Budget
@@ -46,13 +47,13 @@ class SourceFile(Struct, frozen=True):
 class Value:
     """A value of a file; ``key`` is the node of its key in a mapping."""
 
-    __slots__ = ("_offset", "file", "key", "node")
+    __slots__ = ("file", "key", "node", "offset")
 
     def __init__(self, file: SourceFile, node: Node, offset: int, key: Node | None = None) -> None:
         self.file = file
         self.node = node
         self.key = key
-        self._offset = offset
+        self.offset = offset
 
     def __repr__(self) -> str:
         return f"Value({self.source})"
@@ -61,7 +62,7 @@ class Value:
     def source(self) -> Source:
         """The place of its key, or of its first character."""
         node = self.key if self.key is not None else self.node
-        return self.file.text.place(self._offset + node.start_mark.index)
+        return self.file.text.place(self.offset + node.start_mark.index)
 
     def take_comments(self) -> tuple[str, ...]:
         """The comments above it and inside it, which no other object gets then."""
@@ -79,7 +80,7 @@ class Value:
         return text[3:].lstrip(" ") if text.startswith("---") else text
 
     def _lines(self) -> tuple[int, int]:
-        last = self.file.text.place(self._offset + last_index(self.node))
+        last = self.file.text.place(self.offset + last_index(self.node))
         return self.source.line, last.line
 
     @property
@@ -100,7 +101,7 @@ class Value:
         """The items of a list; empty if it is none."""
         if not isinstance(self.node, SequenceNode):
             return []
-        return [Value(self.file, node, self._offset) for node in self.node.value]
+        return [Value(self.file, node, self.offset) for node in self.node.value]
 
     def entries(self) -> Iterator[tuple[str, "Value"]]:
         """The keys and values of a mapping, with those that ``<<`` merges; none if it is none."""
@@ -117,7 +118,7 @@ class Value:
                     inner += node.value if isinstance(node, SequenceNode) else [node]
                 elif key.value not in written:
                     written.add(key.value)
-                    yield key.value, Value(self.file, node, self._offset, key)
+                    yield key.value, Value(self.file, node, self.offset, key)
             # Aliases may merge one mapping many times over; it says the same each time.
             new = [item for item in inner if id(item) not in seen]
             seen.update(map(id, new))
@@ -196,7 +197,7 @@ class Value:
         if self.file.dialect.merges or not isinstance(self.node, MappingNode):
             return []
         return [
-            Value(self.file, node, self._offset, key)
+            Value(self.file, node, self.offset, key)
             for key, node in self.node.value
             if is_merge(key)
         ]
@@ -222,3 +223,19 @@ class Value:
         assert isinstance(self.node, ScalarNode)  # noqa: S101 (callers have looked)
         text: str = self.node.value
         return scalar_value(text, self.file.dialect) if is_plain(self.node) else text
+
+
+def text_value(at: Value, text: str) -> Value:
+    """A text that is a part of the value at that place."""
+    mark = at.node.start_mark
+    return Value(at.file, _text_node(text, mark, at.node.end_mark), at.offset, at.key)
+
+
+def line_value(file: SourceFile, line: str, start: int) -> Value:
+    """A line of a file that is no YAML, from the character ``start`` on."""
+    first, last = (yaml.Mark("", index, 0, 0, None, 0) for index in (start, start + len(line)))
+    return Value(file, _text_node(line, first, last), 0)
+
+
+def _text_node(text: str, start: yaml.Mark, end: yaml.Mark) -> Node:
+    return ScalarNode("", text, start, end, style='"')

@@ -8,11 +8,15 @@ from kgitops.conversion.objects import Conversion, Loss
 from kgitops.conversion.reading.folder import SourceFolder, read_yaml_files
 from kgitops.conversion.reading.resources import unread_documents
 from kgitops.model.errors import FindingsError, UsageError
+from kgitops.model.source import Source
 
 TOOLS: Mapping[str, str] = {
+    "compose": "compose",
+    "helm": "helm",
     "jikkou": "jikkou",
     "julie": "julie",
     "kafka-gitops": "kafka_gitops",
+    "kafka-tools": "kafka_tools",
     "kdef": "kdef",
     "kgitops": "kgitops",
     "ns4kafka": "ns4kafka",
@@ -22,6 +26,8 @@ TOOLS: Mapping[str, str] = {
 }
 """A tool's name for ``--from``, to its module."""
 
+_BESIDE_OTHERS = ("compose", "helm", "kafka-tools")
+"""Files that stand beside those of a tool in many folders, and then are not meant first."""
 AUTO = "auto"
 
 
@@ -32,6 +38,19 @@ class Tool(Protocol):
     """The number of documents, or files, that can only be this tool's."""
     convert: Callable[[SourceFolder], Conversion]
     """Read all files of the folder."""
+
+
+class OfferingTool(Tool, Protocol):
+    """A tool whose files stand beside those of others."""
+
+    offers: Callable[[SourceFolder], list[tuple[Source, str]]]
+    """The places of what it converts, and the words for it."""
+
+
+def offering_tool(name: str) -> OfferingTool:
+    """The module of such a tool."""
+    module: OfferingTool = import_module(f"kgitops.conversion.tools.{TOOLS[name]}")
+    return module
 
 
 def tool_module(name: str) -> Tool:
@@ -49,6 +68,7 @@ def find_tool(folder: SourceFolder) -> str:
     """
     counts = {name: tool_module(name).count(folder) for name in TOOLS}
     found = [name for name, count in counts.items() if count]
+    found = [name for name in found if name not in _BESIDE_OTHERS] or found
     if len(found) == 1:
         return found[0]
     if not found:
@@ -62,6 +82,16 @@ def find_tool(folder: SourceFolder) -> str:
         )
     names = ", ".join(f"{name} ({counts[name]:,})" for name in found)
     raise UsageError(f"{folder.given} has files of several tools: {names}; choose one with --from")
+
+
+def offered(folder: SourceFolder, chosen: str) -> tuple[str, ...]:
+    """The objects beside those of the chosen tool that another run converts."""
+    return tuple(
+        f"{source.file}:{source.line} {words}: convert with --from {name}"
+        for name in _BESIDE_OTHERS
+        if name != chosen
+        for source, words in offering_tool(name).offers(folder)
+    )
 
 
 def _first_unread(folder: SourceFolder) -> str:
