@@ -1,9 +1,10 @@
 """The blocks of a file in HCL, with its comments."""
 
+import re
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import lru_cache
 
-from lark import Lark, Token, Tree
+from lark import Token, Tree
 from lark.exceptions import LarkError
 from msgspec import Struct
 
@@ -18,7 +19,7 @@ from kgitops.model.source import Finding
 
 Syntax = Tree[Token]
 _DEEPEST = 150
-_ADVICE = "give its variables values, or convert the state file"
+ADVICE = "give its variables values (--var-file), or convert the state file"
 
 
 class HclBlock(Struct, frozen=True):
@@ -48,11 +49,9 @@ def read_hcl(found: FoundFile) -> HclFile:
     text = read_source(found)
     if isinstance(text, Finding):
         empty = SourceFile(SourceText(found.name, ""), found.relative, Comments())
-        return HclFile(empty, _EMPTY, (broken_document(text, found.name),))
+        return HclFile(empty, EMPTY, (broken_document(text, found.name),))
     try:
-        with without_garbage_collection():
-            tree = _parser().parse(text.text + "\n")
-        _check_depth(tree)
+        tree = _parsed(text.text)
     except LarkError as error:
         index = max(getattr(error, "pos_in_stream", None) or 0, 0)
         finding = Finding(
@@ -60,29 +59,96 @@ def read_hcl(found: FoundFile) -> HclFile:
             problem="the file is not HCL from here on",
             advice="correct it, as `terraform validate` tells",
         )
-        source = SourceFile(text, found.relative, Comments(), _ADVICE)
-        return HclFile(source, _EMPTY, (broken_document(finding, found.name),))
+        source = SourceFile(text, found.relative, Comments(), ADVICE)
+        return HclFile(source, EMPTY, (broken_document(finding, found.name),))
     comments = Comments(_comments(tree, text.text))
-    source = SourceFile(text, found.relative, comments, _ADVICE, budget=Budget(len(text.text)))
+    source = SourceFile(text, found.relative, comments, ADVICE, budget=Budget(len(text.text)))
     return HclFile(source, _block("", (), _tree(tree.children[0]), 0, len(text.text)))
 
 
-@cache
-def _parser() -> Lark:
-    """python-hcl2's parser, which keeps its tables on the disk.
+def _parsed(text: str) -> Syntax:
+    """The tree of a text, by python-hcl2; a line break is added to its end.
 
-    Without positions in its trees it is twice as fast; ``span`` finds the few that are asked.
+    Raises:
+        LarkError: it is no HCL, or is nested too deeply.
     """
-    from hcl2.parser import parser  # noqa: PLC0415 (0.2 s with what it imports)
-    from hcl2.postlexer import PostLexer  # noqa: PLC0415
-    from lark.grammar import Rule  # noqa: PLC0415
-    from lark.lexer import TerminalDef  # noqa: PLC0415
+    from hcl2 import parses_to_tree  # noqa: PLC0415 (0.2 s with what it imports)
 
-    tables, memo = parser().memo_serialize([TerminalDef, Rule])
-    fast: Lark = Lark._load_from_dict(  # type: ignore[no-untyped-call]  # noqa: SLF001
-        tables, memo, propagate_positions=False, postlex=PostLexer()
-    )
-    return fast
+    with without_garbage_collection():
+        tree: Syntax = parses_to_tree(text)
+    _check_depth(tree)
+    return tree
+
+
+@lru_cache(maxsize=1000)
+def parsed_expression(text: str) -> Syntax:
+    """The tree of an expression, such as the value of a variable in the environment.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        body = _tree(_parsed(f"x = {text}").children[0])
+    except LarkError as error:
+        raise ValueError(text) from error
+    attributes = [child for child in _trees(body) if child.data == "attribute"]
+    if len(attributes) != 1 or len(list(_trees(body))) > 2:
+        raise ValueError(text)
+    return _tree(attributes[0].children[-1])
+
+
+def parsed_template(text: str) -> Syntax:
+    """The tree of a template that is a whole text: a heredoc, a file, or a string of JSON.
+
+    Raises:
+        ValueError: it is none.
+    """
+    return parsed_expression(f'"{"".join(_quoted(text))}"')
+
+
+_QUOTED = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_SEQUENCE = re.compile(r"\$\$\{|%%\{|\$\{|%\{")
+
+
+def _quoted(text: str) -> Iterator[str]:
+    """The text for between quotes: `${…}` and `%{…}` unchanged, the rest escaped."""
+    start = 0
+    while (found := _SEQUENCE.search(text, start)) is not None:
+        yield "".join(_QUOTED.get(sign, sign) for sign in text[start : found.start()])
+        end = found.end() if len(found[0]) > 2 else _sequence_end(text, found.end())
+        yield text[found.start() : end]
+        start = end
+    yield "".join(_QUOTED.get(sign, sign) for sign in text[start:])
+
+
+def _sequence_end(text: str, start: int) -> int:
+    """The index after the brace that closes a sequence, whose inside begins at ``start``."""
+    depth = 1
+    index = start
+    while index < len(text):
+        if text[index] == '"':
+            index = _string_end(text, index + 1)
+            continue
+        depth += {"{": 1, "}": -1}.get(text[index], 0)
+        index += 1
+        if not depth:
+            return index
+    raise ValueError(text)
+
+
+def _string_end(text: str, start: int) -> int:
+    index = start
+    while index < len(text):
+        if text[index] == '"':
+            return index + 1
+        sequence = _SEQUENCE.match(text, index)
+        if text[index] == "\\":
+            index += 2
+        elif sequence is not None and len(sequence[0]) == 2:
+            index = _sequence_end(text, sequence.end())
+        else:
+            index = sequence.end() if sequence is not None else index + 1
+    raise ValueError(text)
 
 
 def span(tree: Syntax) -> tuple[int, int]:
@@ -112,7 +178,7 @@ def _check_depth(tree: Syntax) -> None:
         raise LarkError("nested too deeply")
 
 
-_EMPTY = HclBlock("", (), {}, (), 0, 0)
+EMPTY = HclBlock("", (), {}, (), 0, 0)
 
 
 def _block(kind: str, labels: tuple[str, ...], body: Syntax, start: int, end: int) -> HclBlock:
