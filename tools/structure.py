@@ -31,7 +31,7 @@ MOST_MODULES = {
     "cli": 46,
     "cluster": 137,
     "comparison": 3,
-    "conversion": 55,
+    "conversion": 58,
     "desired": 16,
     "fleet": 44,
     "gateway": 63,

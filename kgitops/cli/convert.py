@@ -1,5 +1,6 @@
 """``kgitops convert``: the files of another tool as a project."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,14 @@ def convert(
     tool: Annotated[
         str, typer.Option("--from", metavar="TOOL", help="The tool; auto looks at the files.")
     ] = "auto",
+    var_files: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--var-file",
+            metavar="FILE",
+            help="Values of Terraform's variables; may be repeated, and later files win.",
+        ),
+    ] = None,
     compact: Annotated[
         bool,
         typer.Option(
@@ -28,11 +37,13 @@ def convert(
 
     No cluster is asked. What has no counterpart is told at FILE:LINE, and nothing is written unless
     --allow-losses is given; then it stands in DIR/CONVERTED.md, and as a comment where it was.
+    Terraform's variables take their values as in Terraform: TF_VAR_NAME, *.tfvars, --var-file.
 
     Example: kgitops convert --from strimzi examples/convert/strimzi -o kafka
     """
     from kgitops.cli.running.streams import print_notice, print_sentence
     from kgitops.conversion.converting import convert as convert_files
+    from kgitops.conversion.reading.folder import find_inputs
     from kgitops.conversion.tools.table import AUTO, TOOLS
     from kgitops.conversion.writing.project import put_project
     from kgitops.model.errors import FindingsError, UsageError
@@ -47,7 +58,13 @@ def convert(
         advice = f"did you mean {near}?" if near else f"write one of {names}"
         raise UsageError(f"--from {tool}: there is no such tool; {advice}")
     check_folder(out)
-    project = convert_files(path, tool, out.absolute().name, compacted=compact)
+    project = convert_files(
+        path,
+        tool,
+        out.absolute().name,
+        compacted=compact,
+        inputs=find_inputs(var_files or (), os.environ),
+    )
     if not project.conversion.objects and not project.findings:
         used = project.conversion.tool
         raise UsageError(f"{path} has nothing of {used}; name the folder or file with it")

@@ -11,13 +11,14 @@ from kgitops.conversion.compacting.acls import written_acls
 from kgitops.conversion.compacting.compact import compact
 from kgitops.conversion.joining import join, with_named_clusters
 from kgitops.conversion.objects import Conversion, ConvertedFile
-from kgitops.conversion.reading.folder import SourceFolder, find_folder, passed_over
+from kgitops.conversion.reading.folder import Inputs, SourceFolder, find_folder, passed_over
 from kgitops.conversion.reading.resources import unread_documents
 from kgitops.conversion.tools.table import AUTO, find_tool, offered, tool_module
 from kgitops.conversion.users import with_joined_users
 from kgitops.conversion.writing.project import check_project, project_name, project_text
 from kgitops.conversion.writing.texts import WrittenFile, documents_text, file_text
 from kgitops.manifests.files import PROJECT_FILE, SUFFIXES
+from kgitops.model.errors import UsageError
 from kgitops.model.source import Finding
 
 _UNREAD = "not-converted"
@@ -36,16 +37,26 @@ class ConvertedProject(Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
 
 
-def convert(path: Path, tool: str, name: str, *, compacted: bool = True) -> ConvertedProject:
+def convert(
+    path: Path,
+    tool: str,
+    name: str,
+    *,
+    compacted: bool = True,
+    inputs: Inputs | None = None,
+) -> ConvertedProject:
     """Convert the files below ``path``; ``name`` is that of the folder that they will be in.
 
     ``compacted``: what topics repeat becomes profiles and defaults, and documents become lists.
+    ``inputs`` are values for Terraform's variables.
 
     Raises:
         UsageError: there is nothing to read, or it is of no tool, or of several.
     """
-    folder = find_folder(path)
+    folder = replace(find_folder(path), inputs=inputs or Inputs())
     chosen = find_tool(folder) if tool == AUTO else tool
+    if folder.inputs.files and chosen != "terraform":
+        raise UsageError(f"--var-file is for Terraform, and the files are of {chosen}; remove it")
     read = tool_module(chosen).convert(folder)
     read = _with_unread(read, folder, terraform=chosen == "terraform")
     named = read if read.project else with_joined_users(with_named_clusters(read))

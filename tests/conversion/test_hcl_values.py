@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from kgitops.conversion.reading.folder import find_folder
-from kgitops.conversion.reading.hcl.expressions import Unknown
 from kgitops.conversion.reading.hcl.modules import Module
 from kgitops.conversion.reading.hcl.parsing import read_hcl
+from kgitops.conversion.reading.hcl.scopes import Unknown
 
 LOCALS = """\
 variable "env" { default = "prod" }
@@ -77,7 +77,9 @@ KNOWN = {
     "-7 % 4": -3,
     '1 == "1"': False,
     "true == 1": False,
-    '"${1.5 * 1000}"': "1500",
+    '"${1.5 * 1000}"': 1500,
+    '"x${1.5 * 1000}"': "x1500",
+    '"${local.names}"': ["b", "a", "b"],
     'tonumber("9007199254740993")': 9007199254740993,
     "{ for n in local.names : n => upper(n)... }": {"b": ["B", "B"], "a": ["A"]},
     "[for k, v in local.sizes : k]": ["large", "small"],
@@ -89,6 +91,64 @@ KNOWN = {
     'sort(["b", "a"])': ["a", "b"],
     'merge(local.sizes, { tiny = var.region })["large"]': 12,
     "<<-EOT\n  one\n    two\n  EOT\n": "one\n  two\n",
+    '<<EOT\n"${var.env}" \\ $${x}\nEOT\n': '"prod" \\ ${x}\n',
+    "<<EOT\n%{ for n in local.names ~}\n${n},\n%{ endfor ~}\nEOT\n": "b,\na,\nb,\n",
+    '"%{ if var.env == "prod" }yes%{ else }no%{ endif }"': "yes",
+    '"%{ if var.env == "dev" }yes%{ else }no%{ endif }"': "no",
+    '"a %{~ if true ~} b %{~ endif ~} c"': "abc",
+    '"%{ for k, v in local.sizes }${k}=${v};%{ endfor }"': "large=12;small=3;",
+    '"%{ for n in local.names }%{ if n == "a" }${n}%{ endif }%{ endfor }"': "a",
+    "merge([local.sizes, { tiny = 1 }]...)": {"small": 3, "large": 12, "tiny": 1},
+    "max([for n in [1, 3] : n]...)": 3,
+    "merge(local.sizes, null)": {"small": 3, "large": 12},
+    "abs(-3)": 3,
+    "ceil(2.1)": 3,
+    "floor(-2.1)": -3,
+    "signum(-2)": -1,
+    "pow(2, 10)": 1024,
+    "sum([1, 2.5])": 3.5,
+    'parseint("ff", 16)': 255,
+    "one([])": None,
+    "one([3])": 3,
+    "alltrue([true, true])": True,
+    "anytrue([false, true])": True,
+    'startswith("abc", "ab")': True,
+    'endswith("abc", "ab")': False,
+    'strcontains("abc", "b")': True,
+    'substr("abcd", 1, 2)': "bc",
+    'substr("abcd", -2, -1)': "cd",
+    'strrev("abc")': "cba",
+    'trim("-a-", "-")': "a",
+    'chomp("a\\n")': "a",
+    'indent(2, "a\\nb")': "a\n  b",
+    'formatlist("%s-%s", local.names, var.env)': ["b-prod", "a-prod", "b-prod"],
+    "chunklist([1, 2, 3], 2)": [[1, 2], [3]],
+    "slice([1, 2, 3], 1, 3)": [2, 3],
+    'index(local.names, "a")': 1,
+    "coalescelist([], [1])": [1],
+    'matchkeys([1, 2], ["a", "b"], ["b"])': [2],
+    'setunion(["b"], ["a", "b"])': ["a", "b"],
+    'setintersection(["b", "c"], ["b"])': ["b"],
+    'setsubtract(["b", "c"], ["b"])': ["c"],
+    'transpose({ a = ["x"], b = ["x", "y"] })': {"x": ["a", "b"], "y": ["b"]},
+    'jsonencode({ b = 1, a = [true, null, "<"] })': '{"a":[true,null,"\\u003c"],"b":1}',
+    'jsondecode("{\\"a\\": [1, 2.5, null]}")': {"a": [1, 2.5, None]},
+    'yamldecode("a: [1, no, 010, 1_000, 0x1, \\"2\\"]")': {"a": [1, False, 10, 1000, "0x1", "2"]},
+    'yamldecode("b: &b {x: 1}\\na:\\n  <<: *b\\n  y: 2")': {"b": {"x": 1}, "a": {"x": 1, "y": 2}},
+    'csvdecode("a,b\\n1,2\\n")': [{"a": "1", "b": "2"}],
+    'base64encode("a")': "YQ==",
+    'base64decode("YQ==")': "a",
+    'urlencode("a b/c")': "a+b%2Fc",
+    'md5("a")': "0cc175b9c0f1b6a831c399e269772661",
+    'basename("a/b.yaml")': "b.yaml",
+    'dirname("a/b.yaml")': "a",
+    'regex("^[a-z]+", "abc1")': "abc",
+    'regex("([a-z]+)([0-9])", "abc1")': ["abc", "1"],
+    'regex("(?P<name>[a-z]+)", "abc1")': {"name": "abc"},
+    'regexall("[0-9]", "a1b2")': ["1", "2"],
+    'replace("a.b.c", "/[.](b)/", "-$1")': "a-b.c",
+    'replace("ab", "/(?P<x>a)/", "$${x}$$")': "a$b",
+    'can(regex("^x", "abc"))': False,
 }
 UNKNOWN = {
     "var.region": "${var.region}",
@@ -155,3 +215,23 @@ def test_what_is_no_hcl_is_a_finding(text: str, tmp_path: Path) -> None:
 def test_an_expression_may_be_deep_as_people_write_it(tmp_path: Path) -> None:
     deep = "(" * 15 + "1" + ")" * 15
     assert value_of(tmp_path, deep) == 1
+
+
+LONG = '[for n in range(200) : format("%99999s", "x")]'
+BOMBS = [
+    f'formatlist("%s", {LONG})',
+    f"jsonencode({LONG})",
+    "pow(pow(2, 500), 500)",
+    'yamldecode("a: &a [1,1,1,1,1,1,1,1,1]\\n'
+    + "\\n".join(
+        f"{chr(98 + n)}: &{chr(98 + n)} [{','.join([f'*{chr(97 + n)}'] * 9)}]" for n in range(9)
+    )
+    + '")',
+    '"%{ for a in range(9000) }%{ for b in range(900) }0123456789%{ endfor }%{ endfor }"',
+    "transpose({ for n in range(1100) : n => range(1000) })",
+]
+
+
+@pytest.mark.parametrize("expression", BOMBS, ids=range(len(BOMBS)))
+def test_a_value_that_takes_too_much_is_not_known(expression: str, tmp_path: Path) -> None:
+    assert isinstance(value_of(tmp_path, expression), Unknown)

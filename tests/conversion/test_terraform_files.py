@@ -308,12 +308,6 @@ def test_modules_that_call_ever_more_modules_end_at_a_line(call: str, tmp_path: 
     assert len(losses) < 100, "one sentence, not one for each module that was not read"
 
 
-def test_json_syntax_is_told(tmp_path: Path) -> None:
-    write(tmp_path, {"main.tf": TOPIC, "more.tf.json": '{"resource": {}}'})
-    problems = [loss.problem for loss in converted(tmp_path).conversion.losses]
-    assert "Terraform's JSON syntax is not read" in problems
-
-
 def test_a_resource_without_instances_declares_nothing(tmp_path: Path) -> None:
     write(tmp_path, {"main.tf": TOPIC.replace("  name   ", "  count = 0\n  name   ")})
     project = converted(tmp_path)

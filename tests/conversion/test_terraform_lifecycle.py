@@ -359,16 +359,12 @@ def test_files_that_are_not_read_are_told(tmp_path: Path) -> None:
     files = {
         "main.tf": TOPIC.format(more=""),
         "prod.tfvars": 'partitions = 12\nname = "x"\n',
-        "more.tofu": 'resource "kafka_topic" "b" {}',
         "terragrunt.hcl": "inputs = {}",
-        "vars.auto.tfvars.json": "{}",
     }
     write(tmp_path, files)
     found = converted(tmp_path).conversion.losses
     assert sorted(f"{Path(loss.source.file).name}:{loss.source.line}" for loss in found) == [
-        "more.tofu:1",
         "prod.tfvars:1",
         "prod.tfvars:2",
         "terragrunt.hcl:1",
-        "vars.auto.tfvars.json:1",
     ]

@@ -3,7 +3,7 @@
 import os
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -21,7 +21,16 @@ from kgitops.model.errors import UsageError
 from kgitops.model.source import Finding, Source
 
 YAML_SUFFIXES = (".yaml", ".yml", ".json")
-_TERRAFORM = (".tf", ".tfvars", ".tfstate", ".tf.json", ".tfvars.json", ".tofu")
+_TERRAFORM = (
+    ".tf",
+    ".tfvars",
+    ".tfstate",
+    ".tf.json",
+    ".tfvars.json",
+    ".tofu",
+    ".tofu.json",
+)
+_VARIABLE = "TF_VAR_"
 _LARGEST = 64 * 1024 * 1024
 
 
@@ -37,6 +46,13 @@ class FoundFile(Struct, frozen=True):
         return display_name(self.path)
 
 
+class Inputs(Struct, frozen=True):
+    """The values that a user gives Terraform: `--var-file` in order, and `TF_VAR_NAME`."""
+
+    files: tuple[FoundFile, ...] = ()
+    environment: Mapping[str, str] = {}
+
+
 class SourceFolder(Struct, frozen=True):
     """The files below ``given``, the path that is converted; ``lost`` can't be read.
 
@@ -47,6 +63,7 @@ class SourceFolder(Struct, frozen=True):
     files: tuple[FoundFile, ...]
     lost: tuple[SourceObject, ...] = ()
     given: Path = Path()
+    inputs: Inputs = Inputs()
 
     def with_suffix(self, *suffixes: str) -> tuple[FoundFile, ...]:
         """The files whose names end so."""
@@ -90,6 +107,26 @@ def find_folder(path: Path) -> SourceFolder:
     return SourceFolder(
         path, tuple(sorted(files, key=lambda file: file.relative)), tuple(lost), given=path
     )
+
+
+def find_inputs(paths: Iterable[Path], environment: Mapping[str, str]) -> Inputs:
+    """The files of variables that are given, and the variables in the environment.
+
+    Raises:
+        UsageError: there is no such file.
+    """
+    files = []
+    for path in paths:
+        if not _is_regular(path):
+            raise UsageError(f"--var-file {path}: there is no such file; correct the path")
+        files.append(FoundFile(path, display_name(path)))
+    prefix = "TF_VAR_"
+    named = {
+        key.removeprefix(prefix): text
+        for key, text in environment.items()
+        if key.startswith(prefix)
+    }
+    return Inputs(tuple(files), named)
 
 
 def passed_over(folder: SourceFolder, *, terraform: bool) -> tuple[SourceObject, ...]:

@@ -2,72 +2,26 @@
 
 import re
 import textwrap
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from lark import Token, Tree
-from msgspec import Struct
 
 from kgitops.conversion.reading.budget import MOST_TEXT, check_size
-from kgitops.conversion.reading.hcl.functions import EASY, FUNCTIONS, OF_ANY_VALUES
+from kgitops.conversion.reading.hcl.functions import DECODERS, EASY, FUNCTIONS, OF_ANY_VALUES
 from kgitops.conversion.reading.hcl.operators import OPERATORS, SIGNS, text_of
-from kgitops.conversion.reading.hcl.parsing import Syntax, written
-
-Data = Any
-"""A value: text, number, boolean, None, list, dict with text keys; or ``Unknown`` in any place."""
-
-Step = str | int
-"""An attribute's name, a key or an index."""
-
-
-Reference = tuple[str, tuple[Step, ...]]
-"""The names in ``root.step[step]``."""
-
-
-class Unknown(Struct, frozen=True):
-    """A value that only Terraform knows; ``text`` shows it as a template: ``${var.name}``."""
-
-    text: str
-
-
-class NotKnownError(LookupError):
-    """The files do not tell the value."""
-
-
-class Scope(Protocol):
-    """The names that an expression may refer to."""
-
-    def find(self, root: str, steps: tuple[Step, ...]) -> Data:
-        """The value of ``root.step[step]``.
-
-        Raises:
-            NotKnownError: it is not known.
-        """
-
-    def spend(self, steps: int) -> None:
-        """Take steps of what the expressions of the source may take.
-
-        Raises:
-            TooMuchError: not so many are left.
-        """
-
-
-class Local:
-    """A scope with further names, as those of a ``for``."""
-
-    def __init__(self, outer: Scope, names: Mapping[str, Data]) -> None:
-        self._outer = outer
-        self._names = names
-
-    def find(self, root: str, steps: tuple[Step, ...]) -> Data:
-        """The value of a name of its own, or of the outer scope."""
-        if root in self._names:
-            return follow(self._names[root], steps)
-        return self._outer.find(root, steps)
-
-    def spend(self, steps: int) -> None:
-        """Take steps from the outer scope."""
-        self._outer.spend(steps)
+from kgitops.conversion.reading.hcl.parsing import Syntax, parsed_template, written
+from kgitops.conversion.reading.hcl.scopes import (
+    Data,
+    Local,
+    NotKnownError,
+    OnlyFiles,
+    Reference,
+    Scope,
+    Step,
+    Unknown,
+    follow,
+)
 
 
 def evaluate(tree: Syntax | Token, scope: Scope) -> Data:
@@ -89,27 +43,6 @@ _ERRORS = (
     RecursionError,
 )
 """The errors of an expression whose value can't be told."""
-
-
-def follow(value: Data, steps: tuple[Step, ...]) -> Data:
-    """The value that the steps lead to.
-
-    Raises:
-        LookupError: there is none.
-    """
-    for step in steps:
-        if isinstance(value, Unknown):
-            return value
-        if isinstance(value, list):
-            index = int(step)
-            if index < 0:
-                raise NotKnownError(step)
-            value = value[index]
-        elif isinstance(value, dict):
-            value = value[str(step)]
-        else:
-            raise NotKnownError(step)
-    return value
 
 
 _NESTED = (dict, list)
@@ -158,27 +91,114 @@ def _literal(tree: Syntax, _scope: Scope) -> Data:
 
 
 def _string(tree: Syntax, scope: Scope) -> Data:
-    known = True
-    texts: list[str] = []
-    for part in _parts(tree):
-        content = part.children[0]
-        if isinstance(content, Token):
-            escaped = content.type.startswith("ESCAPED")
-            texts.append(str(content)[1:] if escaped else _unescaped(str(content)))
-        elif content.data == "interpolation":
-            (inner,) = _parts(content)
-            value = evaluate(inner, scope)
-            if isinstance(value, Unknown):
-                known = False
-                texts.append(value.text)
-            else:
-                texts.append(text_of(value))
-        else:
-            raise NotKnownError(content.data)  # %{ if }, %{ for }
+    parts = [part.children[0] for part in _parts(tree)]
+    if len(parts) == 1 and isinstance(parts[0], Tree) and parts[0].data == "interpolation":
+        # One interpolation and nothing else has its value's type.
+        return evaluate(_parts(parts[0])[0], scope)
+    texts, known = _rendered(_trimmed(parts), scope)
     check_size(sum(map(len, texts)), MOST_TEXT)
     text = "".join(texts)
     scope.spend(len(text) // 100)
     return text if known else Unknown(text)
+
+
+_Part = str | Syntax
+"""A part of a template: its text, an interpolation or a directive."""
+
+
+def _trimmed(parts: Iterable[Syntax | Token]) -> list[_Part]:
+    """The parts, without the white space that directives with `~` remove."""
+    found: list[_Part] = []
+    trims = False
+    for part in parts:
+        if isinstance(part, Token):
+            escaped = part.type.startswith("ESCAPED")
+            text = str(part)[1:] if escaped else _unescaped(str(part))
+            found.append(text.lstrip() if trims else text)
+            trims = False
+            continue
+        markers = [isinstance(child, Token) and child == "~" for child in part.children]
+        if len(markers) > 1 and markers[1] and found and isinstance(found[-1], str):
+            found[-1] = found[-1].rstrip()
+        trims = len(markers) > 1 and markers[-2]
+        found.append(part)
+    return found
+
+
+def _rendered(parts: list[_Part], scope: Scope) -> tuple[list[str], bool]:
+    """The texts of a template's parts, and whether all of them are known."""
+    texts: list[str] = []
+    known = True
+    index = size = 0
+    while index < len(parts):
+        part = parts[index]
+        index += 1
+        if isinstance(part, str):
+            texts.append(part)
+        elif part.data == "interpolation":
+            (inner,) = _parts(part)
+            value = evaluate(inner, scope)
+            known &= not isinstance(value, Unknown)
+            texts.append(value.text if isinstance(value, Unknown) else text_of(value))
+        else:
+            middle, end = _directive_ends(parts, index)
+            for chosen, inner_scope in _chosen(part, parts[index:end], middle - index, scope):
+                scope.spend(1)
+                inside, is_known = _rendered(chosen, inner_scope)
+                texts += inside
+                known &= is_known
+                size += sum(map(len, inside))
+                check_size(size, MOST_TEXT)
+            index = end + 1
+    return texts, known
+
+
+def _directive_ends(parts: list[_Part], start: int) -> tuple[int, int]:
+    """The indices of a directive's `else`, or of its end where it has none, and of its end."""
+    depth, middle = 0, None
+    for index in range(start, len(parts)):
+        part = parts[index]
+        kind = "" if isinstance(part, str) else str(part.data)
+        if kind in ("template_endif", "template_endfor") and not depth:
+            return (index if middle is None else middle), index
+        if kind == "template_else" and not depth:
+            middle = index
+        depth += kind.endswith("_start")
+        depth -= kind in ("template_endif", "template_endfor")
+    raise NotKnownError(start)
+
+
+def _chosen(
+    directive: Syntax, inside: list[_Part], middle: int, scope: Scope
+) -> list[tuple[list[_Part], Scope]]:
+    """The parts that a directive writes, once for each item of a `for`."""
+    *names, source = _parts(directive)
+    if directive.data == "template_if_start":
+        condition = evaluate(source, scope)
+        if not isinstance(condition, bool):
+            raise NotKnownError(condition)
+        return [(inside[:middle] if condition else inside[middle + 1 :], scope)]
+    if directive.data != "template_for_start":
+        raise NotKnownError(directive.data)
+    words = [written(name) for name in names]
+    return [
+        (inside, Local(scope, _loop_names(words, key, value)))
+        for key, value in _pairs(evaluate(source, scope), scope)
+    ]
+
+
+def _pairs(items: Data, scope: Scope) -> list[tuple[Any, Data]]:
+    """The keys and values of a collection; Terraform goes through a map by its keys in order."""
+    if not isinstance(items, dict | list):
+        raise NotKnownError(items)
+    scope.spend(len(items))
+    if isinstance(items, dict):
+        return sorted(items.items(), key=lambda pair: pair[0])
+    return list(enumerate(items))
+
+
+def _loop_names(words: list[str], key: Data, value: Data) -> dict[str, Data]:
+    return {words[-1]: value} | ({words[0]: key} if len(words) > 1 else {})
 
 
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
@@ -194,12 +214,24 @@ def _unescaped(text: str) -> str:
     return _ESCAPE.sub(replaced, text)
 
 
-def _heredoc(tree: Syntax, _scope: Scope) -> Data:
+def _heredoc(tree: Syntax, scope: Scope) -> Data:
     lines = str(tree.children[0]).splitlines(keepends=True)[1:-1]
     text = "".join(lines)
-    if "${" in text or "%{" in text:
-        raise NotKnownError(text)
-    return textwrap.dedent(text) if tree.data == "heredoc_template_trim" else text
+    text = textwrap.dedent(text) if tree.data == "heredoc_template_trim" else text
+    return render_template(text, scope) if _SEQUENCE.search(text) else text
+
+
+_SEQUENCE = re.compile(r"[$%]\{")
+
+
+def render_template(text: str, scope: Scope) -> Data:
+    """The text of a template that is a heredoc or a file.
+
+    Raises:
+        ValueError: it is no template.
+    """
+    scope.spend(len(text))
+    return evaluate(parsed_template(text), scope)
 
 
 def _tuple(tree: Syntax, scope: Scope) -> Data:
@@ -322,17 +354,15 @@ def _call(tree: Syntax, scope: Scope) -> Data:
     name, *arguments = _parts(tree)
     function = written(name)
     parts = [part for group in arguments for part in _parts(group)]
-    if any(
-        isinstance(token, Token) and token.type == "ELLIPSIS"
-        for group in arguments
-        for token in group.children
-    ):
-        raise NotKnownError(function)
     if function in ("try", "can"):
         return _tried(parts, scope, only_asked=function == "can")
-    if function not in FUNCTIONS:
+    if function not in FUNCTIONS and function not in OF_FILES:
         raise NotKnownError(function)
     values = [evaluate(part, scope) for part in parts]
+    if _is_expanded(arguments):
+        values[-1:] = values[-1] if isinstance(values[-1], list) else [Unknown(written(parts[-1]))]
+    if function in OF_FILES:
+        return _of_files(function, values, scope)
     known = all(
         not isinstance(value, Unknown) if function in OF_ANY_VALUES else _is_known(value, scope)
         for value in values
@@ -341,12 +371,50 @@ def _call(tree: Syntax, scope: Scope) -> Data:
         raise NotKnownError(function)
     if function not in EASY:
         scope.spend(sum(map(_size, values)))
+    if function in DECODERS:
+        scope.spend(sum(map(len, values)) // 5)
     result = FUNCTIONS[function](*values)
     if isinstance(result, str):
         check_size(len(result), MOST_TEXT)
+    elif function in DECODERS:
+        _is_known(result, scope)  # takes a step for each value in it
     if function not in EASY:
         scope.spend(_size(result))
     return result
+
+
+def _is_expanded(arguments: list[Syntax]) -> bool:
+    """Return whether the last argument is a list of arguments: `merge(local.maps...)`."""
+    return any(
+        isinstance(token, Token) and token.type == "ELLIPSIS"
+        for group in arguments
+        for token in group.children
+    )
+
+
+OF_FILES = frozenset({"file", "fileexists", "fileset", "templatefile"})
+
+
+def _of_files(function: str, values: list[Data], scope: Scope) -> Data:
+    """The value of a function that reads a file, if the file is among those of the source."""
+    files = scope.files()
+    if files is None or not all(_is_known(value, scope) for value in values):
+        raise NotKnownError(function)
+    match function, values:
+        case "file", [str(path)]:
+            text = files.text(path)
+        case "fileexists", [str(path)]:
+            return files.has(path)
+        case "fileset", [str(folder), str(pattern)]:
+            found = files.matching(folder, pattern)
+            scope.spend(len(found))
+            return found
+        case "templatefile", [str(path), dict(names)]:
+            return render_template(files.text(path), Local(OnlyFiles(scope), names))
+        case _:
+            raise NotKnownError(function)
+    scope.spend(len(text) // 100)
+    return text
 
 
 def _size(value: Data) -> int:
@@ -375,21 +443,10 @@ def _for(tree: Syntax, scope: Scope) -> Data:
     intro, *parts = _parts(tree)
     condition = parts.pop() if parts[-1].data == "for_cond" else None
     *names, source = _parts(intro)
-    items = evaluate(source, scope)
-    if not isinstance(items, dict | list):
-        raise NotKnownError(items)
-    scope.spend(len(items))
-    # Terraform goes through a map by its keys in order.
-    pairs: list[tuple[Any, Data]] = (
-        sorted(items.items(), key=lambda pair: pair[0])
-        if isinstance(items, dict)
-        else list(enumerate(items))
-    )
+    words = [written(name) for name in names]
     results = []
-    for key, value in pairs:
-        words = [written(name) for name in names]
-        found = {words[-1]: value} | ({words[0]: key} if len(words) > 1 else {})
-        inner = Local(scope, found)
+    for key, value in _pairs(evaluate(source, scope), scope):
+        inner = Local(scope, _loop_names(words, key, value))
         chosen = evaluate(_parts(condition)[0], inner) if condition is not None else True
         if not isinstance(chosen, bool):
             raise NotKnownError(chosen)

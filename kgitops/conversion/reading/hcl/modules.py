@@ -7,18 +7,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from kgitops.conversion.reading.budget import Budget
-from kgitops.conversion.reading.hcl.expressions import (
+from kgitops.conversion.reading.hcl.expressions import evaluate
+from kgitops.conversion.reading.hcl.operators import number_of
+from kgitops.conversion.reading.hcl.parsing import (
+    HclBlock,
+    HclFile,
+    Syntax,
+    parsed_expression,
+    written,
+)
+from kgitops.conversion.reading.hcl.scopes import (
     Data,
+    Files,
     Local,
     NotKnownError,
     Scope,
     Step,
     Unknown,
-    evaluate,
     follow,
 )
-from kgitops.conversion.reading.hcl.operators import number_of
-from kgitops.conversion.reading.hcl.parsing import HclBlock, HclFile, written
 from kgitops.conversion.reading.hcl.types import typed
 from kgitops.conversion.reading.values import SourceFile
 
@@ -41,8 +48,21 @@ class Instance(Struct, frozen=True):
     key: Step | None = None
 
 
+class VariableText(Struct, frozen=True):
+    """The value of a variable as text, as the environment has it: its type says how it is read."""
+
+    text: str
+
+
+class Root(Struct, frozen=True):
+    """The root module's folder, and the files that expressions read."""
+
+    path: str = ""
+    files: Files | None = None
+
+
 class Module:
-    """The blocks of one folder with its variables' values; ``called_from`` leads to its caller."""
+    """The blocks of one folder with its variables' values."""
 
     def __init__(
         self,
@@ -51,8 +71,10 @@ class Module:
         inputs: Mapping[str, Data],
         budget: Budget | None = None,
         depth: int = 0,
+        root: Root | None = None,
     ) -> None:
         self.path = path
+        self._root = Root(path) if root is None else root
         self._folders = folders
         self._inputs = inputs
         self._budget = budget or Budget()
@@ -71,6 +93,10 @@ class Module:
         """All blocks of its files."""
         return iter(self._blocks)
 
+    def variables(self) -> Iterator[str]:
+        """The names of its variables."""
+        return (block.labels[0] for _, block in self._blocks if block.type == "variable")
+
     def overrides(self) -> Iterator[tuple[SourceFile, HclBlock]]:
         """The blocks of its override files, whose values win over those of other files."""
         return iter(self._overrides)
@@ -83,6 +109,10 @@ class Module:
     def spend(self, steps: int) -> None:
         """Take steps of what all modules together may take."""
         self._budget.spend(steps)
+
+    def files(self) -> Files | None:
+        """The files that functions may read."""
+        return self._root.files
 
     def instances(self, file: SourceFile, block: HclBlock) -> list[Instance] | Unknown:
         """The instances of a resource or of a module's call; ``Unknown`` if they are not known."""
@@ -144,7 +174,7 @@ class Module:
             return None
         blocks = sum(len(file.root.blocks) for file in self._folders[path])
         self.spend(_STEPS_OF_AN_INSTANCE + _STEPS_OF_A_BLOCK * blocks)
-        return Module(path, self._folders, inputs, self._budget, self._depth + 1)
+        return Module(path, self._folders, inputs, self._budget, self._depth + 1, self._root)
 
     def find(self, root: str, steps: tuple[Step, ...]) -> Data:
         """The value of ``var.…``, ``local.…``, a module's output or a resource's attribute.
@@ -155,9 +185,15 @@ class Module:
         if not steps:
             raise NotKnownError(root)
         name = str(steps[0])
+        if root == "path":
+            return follow(self._paths(), steps)
         if root in ("var", "local"):
             return follow(self._once((root, name)), steps[1:])
         return self._attribute(root, name, steps[1:])
+
+    def _paths(self) -> dict[str, Data]:
+        """The paths that Terraform has where it is run in the root module."""
+        return {"root": ".", "module": posixpath.relpath(self.path or ".", self._root.path or ".")}
 
     def _once(self, key: tuple[str, ...]) -> Data:
         if key in self._values:
@@ -184,6 +220,8 @@ class Module:
         if "sensitive" in declared or (not blocks and name not in self._inputs):
             raise NotKnownError(name)
         value = self._inputs.get(name)
+        if isinstance(value, VariableText):
+            value = _read_written(value.text, declared.get("type"))
         nullable = evaluate(declared["nullable"], self) if "nullable" in declared else True
         if name not in self._inputs or (value is None and nullable is not True):
             if "default" not in declared:
@@ -243,6 +281,13 @@ class Module:
         return module._once(("output", attribute))  # noqa: SLF001 (its twin)
 
 
+def _read_written(text: str, type_: Syntax | None) -> Data:
+    """A value from the environment: a text, or an expression if the type has parts."""
+    if type_ is None or written(type_).strip('"') in ("string", "number", "bool"):
+        return text
+    return evaluate(parsed_expression(text), Module("", {}, {}))
+
+
 def _ignores(block: HclBlock, attribute: str) -> bool:
     """True if Terraform ignores changes of the attribute: its value is then the cluster's."""
     words = {
@@ -256,7 +301,7 @@ def _ignores(block: HclBlock, attribute: str) -> bool:
 
 def is_override(file: HclFile) -> bool:
     """Return whether Terraform merges the file's blocks into those of the other files."""
-    stem = posixpath.basename(file.file.path).removesuffix(".tf")
+    stem = posixpath.basename(file.file.path).partition(".")[0]
     return stem == "override" or stem.endswith("_override")
 
 

@@ -5,9 +5,10 @@ from typing import Any
 import yaml
 
 from kgitops.conversion.reading.budget import TooMuchError
-from kgitops.conversion.reading.hcl.expressions import Data, Scope, Unknown, evaluate, object_key
+from kgitops.conversion.reading.hcl.expressions import evaluate, object_key
 from kgitops.conversion.reading.hcl.operators import text_of
 from kgitops.conversion.reading.hcl.parsing import HclBlock, Syntax, span, written
+from kgitops.conversion.reading.hcl.scopes import Data, Scope, Unknown
 from kgitops.conversion.reading.values import SourceFile, Value
 from kgitops.manifests.yaml.document import MappingNode, Node, ScalarNode, SequenceNode
 

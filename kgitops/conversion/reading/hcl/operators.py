@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 _WHOLE = re.compile(r"[-+]?[0-9]{1,300}")
-_LARGEST = 2**512
+LARGEST = 2**512
 """Numbers of HCL have 512 bits."""
 
 
@@ -62,7 +62,7 @@ def _remainder(left: float, right: float) -> float:
 def _of_numbers(compute: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def computed(left: Any, right: Any) -> Any:  # noqa: ANN401
         result = compute(number_of(left), number_of(right))
-        if abs(result) >= _LARGEST:
+        if abs(result) >= LARGEST:
             raise OverflowError
         return result
 

@@ -3,17 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from kgitops.conversion.reading.hcl.expressions import (
-    Data,
-    NotKnownError,
-    Scope,
-    Unknown,
-    arguments,
-    evaluate,
-    object_pairs,
-)
+from kgitops.conversion.reading.hcl.expressions import arguments, evaluate, object_pairs
 from kgitops.conversion.reading.hcl.operators import number_of, text_of
 from kgitops.conversion.reading.hcl.parsing import Syntax, written
+from kgitops.conversion.reading.hcl.scopes import Data, NotKnownError, Scope, Unknown
 
 _PRIMITIVES: Mapping[str, Callable[[Any], Data]] = {
     "string": text_of,

@@ -5,10 +5,10 @@ from msgspec import Struct, field
 from kgitops.conversion.objects import ConvertedCluster, SourceObject
 from kgitops.conversion.reading.budget import TooMuchError
 from kgitops.conversion.reading.building import ObjectBuilder
-from kgitops.conversion.reading.hcl.expressions import Scope, Unknown
 from kgitops.conversion.reading.hcl.modules import Instance, Module
 from kgitops.conversion.reading.hcl.nodes import block_value
 from kgitops.conversion.reading.hcl.parsing import HclBlock
+from kgitops.conversion.reading.hcl.scopes import Scope, Unknown
 from kgitops.conversion.reading.keys import Fate, declared, find_key
 from kgitops.conversion.reading.values import SourceFile, Value
 from kgitops.conversion.tools.terraform.clusters import ClusterId, Providers
@@ -266,5 +266,5 @@ def _key(instance: Instance) -> str:
 def _unknown(builder: ObjectBuilder, unknown: Unknown) -> SourceObject:
     return builder.refuse(
         f"it has one instance for each of {unknown.text}, which is not known here",
-        "convert the state file, or what has the values",
+        "give the values with --var-file or TF_VAR_NAME, or convert the state file",
     )

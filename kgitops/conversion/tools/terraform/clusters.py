@@ -9,15 +9,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kgitops.conversion.objects import ConvertedCluster, SourceObject
-from kgitops.conversion.reading.hcl.expressions import (
-    Reference,
-    Scope,
-    evaluate,
-    reference,
-    references,
-)
+from kgitops.conversion.reading.hcl.expressions import evaluate, reference, references
 from kgitops.conversion.reading.hcl.modules import Instance, Module
 from kgitops.conversion.reading.hcl.parsing import Syntax, written
+from kgitops.conversion.reading.hcl.scopes import Reference, Scope
 from kgitops.conversion.reading.values import TEMPLATE
 
 KINDS = ("kafka", "confluent")

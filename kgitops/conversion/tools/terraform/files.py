@@ -1,6 +1,7 @@
 """Terraform's and OpenTofu's files: resources of Kafka's providers, in modules and state files."""
 
 import posixpath
+import re
 from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
@@ -9,28 +10,30 @@ from kgitops.conversion.objects import Conversion, ConvertedFile, Loss, SourceOb
 from kgitops.conversion.reading.budget import Budget, TooMuchError
 from kgitops.conversion.reading.building import ObjectBuilder
 from kgitops.conversion.reading.folder import FoundFile, SourceFolder, YamlFile, read_yaml
-from kgitops.conversion.reading.hcl.expressions import Data, Unknown
-from kgitops.conversion.reading.hcl.modules import Instance, Module, variables_of
+from kgitops.conversion.reading.hcl.files import RootFiles
+from kgitops.conversion.reading.hcl.json_syntax import read_json
+from kgitops.conversion.reading.hcl.modules import Instance, Module, Root
 from kgitops.conversion.reading.hcl.nodes import block_value
-from kgitops.conversion.reading.hcl.parsing import HclBlock, HclFile, read_hcl
+from kgitops.conversion.reading.hcl.parsing import HclFile, read_hcl
+from kgitops.conversion.reading.hcl.scopes import Unknown
 from kgitops.conversion.reading.values import SourceFile, Value
 from kgitops.conversion.tools.terraform.blocks import Found, ModuleReading
 from kgitops.conversion.tools.terraform.clusters import name_clusters, root_providers
 from kgitops.conversion.tools.terraform.keys import TABLES
 from kgitops.conversion.tools.terraform.resources import is_kafkas
 from kgitops.conversion.tools.terraform.state import Configuration, configuration_of, read_state
+from kgitops.conversion.tools.terraform.variables import (
+    ENVIRONMENT,
+    VARIABLE_FILES,
+    Variables,
+    only_attribute,
+)
 from kgitops.model.source import Source
 
 __all__ = ["TABLES", "convert", "count"]
 
-_MORE_RESOURCES = (".tf.json", ".tofu", ".tofu.json")
-_VARIABLES = "terraform.tfvars"
-_AUTO = ".auto.tfvars"
-_UNREAD = {
-    (".tf.json", ".tfvars.json"): "Terraform's JSON syntax is not read",
-    (".tofu", ".tofu.json"): "OpenTofu's own files are not read",
-    ("terragrunt.hcl",): "what Terragrunt gives to Terraform is not read",
-}
+_MODULES = (".tf", ".tofu", ".tf.json", ".tofu.json")
+_UNREAD = {("terragrunt.hcl",): "what Terragrunt gives to Terraform is not read"}
 """Endings of files that have a part of the configuration, with what is wrong with them."""
 
 
@@ -39,9 +42,9 @@ def count(folder: SourceFolder) -> int:
     found = sum(
         any(
             block.type == "resource" and any(map(is_kafkas, block.labels[:1]))
-            for block in read_hcl(file).root.blocks
+            for block in _read(file).root.blocks
         )
-        for file in folder.with_suffix(".tf")
+        for file in folder.with_suffix(*_MODULES)
     )
     return found + sum(map(_has_kafka, map(read_yaml, folder.with_suffix(".tfstate"))))
 
@@ -60,8 +63,14 @@ def _has_kafka(state: YamlFile) -> bool:
 
 def convert(folder: SourceFolder) -> Conversion:
     """Read all modules that no other calls, with those they call, and all state files."""
-    files = [read_hcl(file) for file in folder.with_suffix(".tf")]
-    reading = _Reading(files, [read_hcl(file) for file in folder.with_suffix(".tfvars")])
+    shadowed = _shadowed(folder)
+    files = [_read(file) for file in folder.with_suffix(*_MODULES) if file.relative not in shadowed]
+    variables = Variables(
+        map(_read_variables, folder.with_suffix(*VARIABLE_FILES)),
+        map(_read_variables, folder.inputs.files),
+        folder.inputs,
+    )
+    reading = _Reading(folder, files, variables)
     reading.read()
     converted = [
         ConvertedFile(
@@ -71,11 +80,14 @@ def convert(folder: SourceFolder) -> Conversion:
             ),
             comments=file.file.comments.rest(),
         )
-        for file in [*files, *reading.variables]
+        for file in [*files, *variables.files, *variables.given]
     ]
+    environment = tuple(reading.found.objects[ENVIRONMENT])
+    converted += [ConvertedFile(path=ENVIRONMENT, objects=environment)] if environment else []
+    reading.found.ignored += [*shadowed.values(), *variables.unused()]
     for endings, problem in _UNREAD.items():
         converted += [_unread(file, problem) for file in folder.with_suffix(*endings)]
-    if not reading.is_complete or folder.with_suffix(*_MORE_RESOURCES):
+    if not reading.is_complete:
         for configuration in reading.roots.values():
             configuration.is_complete = False
     for state in map(read_yaml, folder.with_suffix(".tfstate")):
@@ -94,6 +106,29 @@ def convert(folder: SourceFolder) -> Conversion:
         clusters=clusters,
         ignored=tuple(reading.found.ignored),
     )
+
+
+def _read(file: FoundFile) -> HclFile:
+    return read_json(file) if file.relative.endswith(".json") else read_hcl(file)
+
+
+def _read_variables(file: FoundFile) -> HclFile:
+    is_json = file.relative.endswith(".json")
+    return read_json(file, templates=False) if is_json else read_hcl(file)
+
+
+def _shadowed(folder: SourceFolder) -> dict[str, str]:
+    """The files that OpenTofu leaves out, because one in its own format has their name."""
+    names = {file.relative for file in folder.files}
+    others = {
+        file: re.sub(r"\.tf(\.json)?$", r".tofu\1", file.relative)
+        for file in folder.with_suffix(".tf", ".tf.json")
+    }
+    return {
+        file.relative: f"{file.name}:1 (OpenTofu reads {posixpath.basename(other)} in its place)"
+        for file, other in others.items()
+        if other in names
+    }
 
 
 def _for_clusters(item: SourceObject, names: dict[str, tuple[str, ...]]) -> SourceObject:
@@ -115,9 +150,12 @@ def _unread(file: FoundFile, problem: str) -> ConvertedFile:
 class _Reading:
     """The objects of all files, as they are found module by module."""
 
-    def __init__(self, files: list[HclFile], variables: list[HclFile]) -> None:
-        self.variables = variables
-        self.found = Found({file.file.path: list(file.broken) for file in [*files, *variables]})
+    def __init__(self, folder: SourceFolder, files: list[HclFile], variables: Variables) -> None:
+        read = [*files, *variables.files, *variables.given]
+        self.found = Found({file.file.path: list(file.broken) for file in read})
+        self._folder = folder
+        self._variables = variables
+        self._root_modules: list[Module] = []
         self.roots: dict[str, Configuration] = {}
         self.is_complete = True
         self._files = files
@@ -137,41 +175,30 @@ class _Reading:
             if file.broken:
                 self.is_complete = False
             for name in file.root.attributes:
-                value = block_value(file.file, _only(file.root, name), Module("", {}, {}))
+                value = block_value(file.file, only_attribute(file.root, name), Module("", {}, {}))
                 self._lose(file.file, value, name, "it is in no block", "correct it there")
-        for file in self.variables:
-            self._report_variables(file)
+        for path, objects in self._variables.objects(self._root_modules).items():
+            self.found.objects.setdefault(path, []).extend(objects)
 
     def _read_modules(self) -> None:
         modules = [
-            Module(path, self._folders, self._inputs(path), self._budget) for path in self._folders
+            Module(
+                path,
+                self._folders,
+                self._variables.of_root(path),
+                self._budget,
+                root=Root(path, RootFiles(self._folder, path)),
+            )
+            for path in self._folders
         ]
         called = {inner.path for module in modules for inner in _called(module)}
         for module in modules:
             if module.path not in called:
+                self._root_modules.append(module)
                 configuration = Configuration(root_providers(module))
                 self.roots[module.path] = configuration
                 providers = configuration.providers
                 ModuleReading(self.found, module, configuration, providers, "").read()
-
-    def _report_variables(self, file: HclFile) -> None:
-        """The values of a file: those that Terraform reads by itself are in what refers to them."""
-        path = file.file.path
-        is_read = _is_read_by_itself(path) and posixpath.dirname(path) in self.roots
-        for name in file.root.attributes:
-            value = block_value(file.file, _only(file.root, name), Module("", {}, {}))
-            if is_read:
-                builder = ObjectBuilder("variable", name, value)
-                builder.becomes_settings(f"the values of var.{name}")
-                self.found.objects[path].append(builder.build([]))
-            else:
-                self._lose(
-                    file.file,
-                    value,
-                    name,
-                    "Terraform reads the file only where it is named, so its value is not used",
-                    "rename the file to NAME.auto.tfvars in the root module if it is meant",
-                )
 
     def _lose(self, file: SourceFile, value: Value, name: str, problem: str, advice: str) -> None:
         builder = ObjectBuilder("variable", name, value)
@@ -190,25 +217,6 @@ class _Reading:
         lost = SourceObject(kind="files", name="", source=place, losses=(loss,))
         path = next(file.file.path for file in self._files if file.file.text.name == place.file)
         self.found.objects[path].append(lost)
-
-    def _inputs(self, path: str) -> dict[str, Data]:
-        """The variables that Terraform reads by itself: terraform.tfvars, then *.auto.tfvars."""
-        files = [file for file in self.variables if posixpath.dirname(file.file.path) == path]
-        files.sort(key=lambda file: (file.file.path.endswith(_AUTO), file.file.path))
-        inputs: dict[str, Data] = {}
-        for file in files:
-            if _is_read_by_itself(file.file.path):
-                inputs |= variables_of(file)
-        return inputs
-
-
-def _is_read_by_itself(path: str) -> bool:
-    return posixpath.basename(path) == _VARIABLES or path.endswith(_AUTO)
-
-
-def _only(block: HclBlock, name: str) -> HclBlock:
-    """The block with one of its attributes."""
-    return HclBlock("", (), {name: block.attributes[name]}, (), block.start, block.end)
 
 
 def _called(module: Module) -> Iterator[Module]:
