@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Executor
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
@@ -39,6 +39,8 @@ class ApiCall(Struct, frozen=True, kw_only=True):
     """For an answer that has to change the cluster, although most like it only read."""
     create_topics: CreateTopics | None = None
     """None where the node decides itself."""
+    on_close: dict[object, Callable[[], None]] = field(default_factory=dict)
+    """Called in the event loop once the client's connection is closed."""
 
     @property
     def seed(self) -> bool:
@@ -88,6 +90,7 @@ def make_call(
     principal: str,
     host: str,
     create_topics: CreateTopics | None = None,
+    on_close: dict[object, Callable[[], None]] | None = None,
 ) -> ApiCall:
     """A client's request at a node, with a connection of its own to the embedded cluster."""
     admin = EmbeddedAdmin(
@@ -107,4 +110,5 @@ def make_call(
         client_id=frame.client_id,
         decide=decide,
         create_topics=create_topics,
+        on_close={} if on_close is None else on_close,
     )

@@ -48,8 +48,13 @@ _LARGE = 4096
 _VERY_LARGE = 64 * 1024
 """Bytes from which on requests about partitions are answered a few at a time."""
 _AT_A_TIME = 8
-_FETCH = "Fetch"
-_ABOUT_PARTITIONS = frozenset({_FETCH, "ListOffsets", "OffsetForLeaderEpoch", "DescribeProducers"})
+_FETCHES = frozenset({"Fetch", "ShareFetch"})
+_ABOUT_PARTITIONS = _FETCHES | {
+    "ListOffsets",
+    "OffsetForLeaderEpoch",
+    "DescribeProducers",
+    "ShareAcknowledge",
+}
 _LONGEST_WAIT_MS = 500
 """For a very large Fetch; clients' own default."""
 _MANY = 200
@@ -190,7 +195,7 @@ class Dispatcher:
         # However many clients send such, some are in memory at a time.
         async with self._very_large if len(frame.data) >= _VERY_LARGE else nullcontext():
             request = await self._read_in_thread(frame)
-            if len(frame.data) >= _VERY_LARGE and frame.api.name == _FETCH:
+            if len(frame.data) >= _VERY_LARGE and frame.api.name in _FETCHES:
                 # Others wait for their turn.
                 request.max_wait_ms = min(request.max_wait_ms, _LONGEST_WAIT_MS)
             return await self._waited(frame, request, connection)
@@ -225,6 +230,7 @@ class Dispatcher:
             principal=connection.principal or "",
             host=connection.host,
             create_topics=self._brokers.creation(connection, frame.client_id),
+            on_close=connection.on_close,
         )
 
     def _log_in(self, frame: RequestFrame, connection: ClientConnection) -> Answer:

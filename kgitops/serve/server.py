@@ -72,6 +72,7 @@ class KafkaServer:
         forwarding = options.forwarding
         newest = self._controller.recent_image
         groups = GroupCoordinator(GroupSettings.of(self._controller.options.static_configs))
+        groups.shares.wake = self._data.waiting.wake
         self._controller.members = groups
         self.cluster = ServedCluster(
             controller=self._controller,

@@ -15,7 +15,15 @@ from kgitops.serve.answers import (
     topics,
 )
 from kgitops.serve.answers.groups import consumers, groups, members, offsets
-from kgitops.serve.answers.records import fetch, partition_offsets, produce, producers, transactions
+from kgitops.serve.answers.groups import shares as share_groups
+from kgitops.serve.answers.records import (
+    fetch,
+    partition_offsets,
+    produce,
+    producers,
+    shares,
+    transactions,
+)
 from kgitops.serve.answers.settings import acls, configs, quotas, virtual_clusters
 from kgitops.serve.call import ApiCall, Later
 from kgitops.wire.messages import Message
@@ -111,12 +119,19 @@ ANSWERS: Mapping[str, ApiAnswer] = {
 }
 
 WAITING: Mapping[str, WaitingAnswer] = {
-    # Groups change in the event loop alone, so these are here though two of them never wait.
+    # Groups change in the event loop alone, so these are here though some of them never wait.
     "JoinGroup": members.join_group,
     "SyncGroup": members.sync_group,
     "Heartbeat": members.heartbeat,
     "LeaveGroup": members.leave_group,
     "ConsumerGroupHeartbeat": consumers.consumer_group_heartbeat,
+    "ShareGroupHeartbeat": share_groups.share_group_heartbeat,
+    "ShareGroupDescribe": share_groups.share_group_describe,
+    "DescribeShareGroupOffsets": share_groups.describe_share_group_offsets,
+    "AlterShareGroupOffsets": share_groups.alter_share_group_offsets,
+    "DeleteShareGroupOffsets": share_groups.delete_share_group_offsets,
+    "ShareFetch": shares.share_fetch,
+    "ShareAcknowledge": shares.share_acknowledge,
     "Fetch": fetch.fetch,
     "ListOffsets": partition_offsets.list_offsets,
     "OffsetForLeaderEpoch": partition_offsets.offset_for_leader_epoch,

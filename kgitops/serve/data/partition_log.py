@@ -80,6 +80,16 @@ class LogView(Struct, frozen=True, kw_only=True, gc=False):
             return NOTHING
         return BatchRange(index.base_offsets[first], index.base_offsets[at - 1], size)
 
+    def bounds(self, found: BatchRange, last: int) -> list[tuple[int, int, int]]:
+        """The first offset, the last offset and the bytes of each batch, up to that of ``last``."""
+        index = self.index
+        begin = bisect_left(index.base_offsets, found.first, hi=self.count)
+        end = bisect_right(index.base_offsets, min(found.last, last), hi=self.count)
+        return [
+            (index.base_offsets[at], index.last_offsets[at], index.sizes[at])
+            for at in range(begin, end)
+        ]
+
     def aborted_in(self, offset: int, found: BatchRange) -> tuple[AbortedTransaction, ...]:
         """The aborted transactions of which records may be among the batches."""
         index = self.index

@@ -9,4 +9,7 @@ A request that waits has a ticket. What a step answers it puts into ``Group.answ
 ``coordinator.py``, which alone knows the event loop, hands the answers out and sets one timer a
 group. Members are in memory: after a restart they join again, as they do when a coordinator of
 Kafka's has lost them. Committed offsets are in the store.
+
+``share_groups.py`` has the members of share groups (KIP-932), and ``share_partition.py`` the
+records that these have in flight.
 """

@@ -9,7 +9,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import cast
+from typing import TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -31,7 +31,10 @@ from kgitops.serve.groups.group import (
 )
 from kgitops.serve.groups.joining import Joining, join, subscribed_topics
 from kgitops.serve.groups.settings import GroupSettings
+from kgitops.serve.groups.share_groups import ShareError, ShareGroups
 from kgitops.serve.groups.syncing import Syncing, sync
+
+T = TypeVar("T")
 
 _COMMITS_KEEP_ALIVE = frozenset({GroupState.STABLE, GroupState.PREPARING_REBALANCE})
 
@@ -43,6 +46,8 @@ class GroupCoordinator:
         self.settings = settings
         self.consumers = ConsumerGroups(settings, self._now_ms)
         """The groups of KIP-848. A group is of the kind of its first member, while it has any."""
+        self.shares = ShareGroups(self._now_ms)
+        """The groups of KIP-932. A share group stays one until it is deleted."""
         self._groups: dict[str, Group] = {}
         self._arriving: Counter[str] = Counter()
         self._timers: dict[str, asyncio.TimerHandle] = {}
@@ -58,7 +63,8 @@ class GroupCoordinator:
         """Return whether anyone is in the group, or is about to be."""
         held = self._groups.get(group)
         classic = held is not None and held.state is not GroupState.EMPTY
-        return classic or self._arriving[group] > 0 or self.consumers.has_members(group)
+        modern = self.consumers.has_members(group) or self.shares.has_members(group)
+        return classic or self._arriving[group] > 0 or modern
 
     def subscribed_topics(self, group: str) -> frozenset[str] | None:
         """The topics that the group's members read, by their own names; None if they don't tell."""
@@ -78,6 +84,8 @@ class GroupCoordinator:
         transactional: bool = False,
     ) -> ErrorCode:
         """The error of who may not commit offsets of the group now; in any thread."""
+        if self.shares.group(group) is not None:
+            return ErrorCode.GROUP_ID_NOT_FOUND
         consumers = self.consumers.group(group)
         if consumers is not None:
             return self.consumers.check_commit(
@@ -94,7 +102,7 @@ class GroupCoordinator:
 
     def forget(self, group: str) -> None:
         """Forget a group that was deleted; in any thread."""
-        if group in self._groups or self.consumers.group(group):
+        if group in self._groups or self.consumers.group(group) or self.shares.group(group):
             self._soon(lambda: self._forget(group))
 
     async def join(
@@ -110,7 +118,7 @@ class GroupCoordinator:
                 error = await create()
                 if error is not ErrorCode.NONE:
                     return JoinAnswer(error=error, member_id=request.member_id)
-            if self.consumers.has_members(group):
+            if self.consumers.has_members(group) or self.shares.group(group) is not None:
                 error = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
                 return JoinAnswer(error=error, member_id=request.member_id)
             self.consumers.forget(group)
@@ -162,7 +170,8 @@ class GroupCoordinator:
                 if error is not ErrorCode.NONE:
                     return HeartbeatAnswer(error=error)
             held = self._groups.get(group)
-            if held is not None and held.state is not GroupState.EMPTY:
+            classic = held is not None and held.state is not GroupState.EMPTY
+            if classic or self.shares.group(group) is not None:
                 message = f"Group {group} is not a consumer group."
                 return HeartbeatAnswer(error=ErrorCode.GROUP_ID_NOT_FOUND, message=message)
             if held is not None and request.epoch == 0:
@@ -170,9 +179,30 @@ class GroupCoordinator:
             self._loop = asyncio.get_running_loop()
             return self.consumers.heartbeat(group, request, find)
 
+    async def in_share_group(
+        self, group: str, create: Callable[[], Awaitable[ErrorCode]], change: Callable[[], T]
+    ) -> T:
+        """Change a share group, which ``create`` puts into the store if there is none.
+
+        Raises:
+            ShareError: it can't be created, or is of another type (69).
+        """
+        with self._arrival(group):
+            self._loop = asyncio.get_running_loop()
+            if self.shares.group(group) is None:
+                error = await create()
+                if error is not ErrorCode.NONE:
+                    raise ShareError(error)
+                if group in self._groups or self.consumers.group(group) is not None:
+                    text = f"Group {group} is not a share group."
+                    raise ShareError(ErrorCode.GROUP_ID_NOT_FOUND, text)
+                self.shares.create(group)
+            return change()
+
     def close(self) -> None:
         """Stop the timers, and leave those that wait without an answer."""
         self.consumers.close()
+        self.shares.close()
         for timer in self._timers.values():
             timer.cancel()
         for future in self._waiting.values():
@@ -237,6 +267,7 @@ class GroupCoordinator:
             del self._groups[group]
             self._timers.pop(group, None)
         self.consumers.forget(group)
+        self.shares.forget(group)
 
     def _soon(self, change: Callable[[], None]) -> None:
         if self._loop is not None:

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 
 class GroupSettings(Struct, frozen=True, kw_only=True):
-    """Limits and times of groups, those of KIP-848 with ``consumer_`` before them."""
+    """Limits and times of groups: ``consumer_`` for KIP-848, ``share_`` for KIP-932."""
 
     initial_delay_ms: int = 0
     """The wait of a new group for more members. Kafka's default is 3 s; tests want none."""
@@ -17,6 +17,8 @@ class GroupSettings(Struct, frozen=True, kw_only=True):
     consumer_session_timeout_ms: int = 45_000
     consumer_heartbeat_interval_ms: int = 5_000
     consumer_max_size: int = 2**31 - 1
+    share_max_size: int = 200
+    share_max_sessions: int = 2000
 
     @classmethod
     def of(cls, configs: Mapping[str, str]) -> Self:
@@ -38,4 +40,6 @@ _KEYS = {
     "consumer_session_timeout_ms": "group.consumer.session.timeout.ms",
     "consumer_heartbeat_interval_ms": "group.consumer.heartbeat.interval.ms",
     "consumer_max_size": "group.consumer.max.size",
+    "share_max_size": "group.share.max.size",
+    "share_max_sessions": "group.share.max.share.sessions",
 }

@@ -1,9 +1,9 @@
 """A connection of a client, as the listener knows it, and the answers to its frames."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from kgitops.serve.nodes import Node
 
@@ -46,6 +46,8 @@ class ClientConnection(Struct, kw_only=True, eq=False):
     """Name and version of the client's library, if it told them (KIP-511)."""
     shook_hands: bool = False
     """A broker has chosen how to log in at a controller."""
+    on_close: dict[object, Callable[[], None]] = field(default_factory=dict)
+    """Called in the event loop once the connection is closed, each by a key of its owner."""
 
 
 class OutOfOrder(Struct, frozen=True):

@@ -92,6 +92,9 @@ class KafkaProtocol(asyncio.Protocol):
         # They know this connection, and it them: together they would stay for a while.
         self._task = None
         self._out_of_order.clear()
+        for close in self.connection.on_close.values():
+            close()
+        self.connection.on_close.clear()
 
     def data_received(self, data: bytes) -> None:
         """Cut out whole frames, and answer them."""

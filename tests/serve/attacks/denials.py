@@ -37,6 +37,11 @@ class Named(Struct, frozen=True, kw_only=True):
         return f"{self.word}-consumers"
 
     @property
+    def shares(self) -> str:
+        """A share group (KIP-932)."""
+        return f"{self.word}-shares"
+
+    @property
     def transactional_id(self) -> str:
         return f"{self.word}-transactions"
 
@@ -287,6 +292,60 @@ DENIALS: Mapping[str, Sequence[Denial]] = {
             NO_GROUP,
             lambda n: {"group_ids": [n.consumers, n.group], "include_authorized_operations": True},
         )
+    ],
+    "ShareGroupHeartbeat": [
+        due(
+            NO_GROUP,
+            lambda n: {
+                "group_id": n.shares,
+                "member_id": f"{n.word}-member",
+                "subscribed_topic_names": [n.topic],
+            },
+        )
+    ],
+    "ShareGroupDescribe": [due(NO_GROUP, lambda n: {"group_ids": [n.shares, n.consumers]})],
+    "ShareFetch": [
+        due(
+            NO_GROUP,
+            lambda n: {
+                "group_id": n.shares,
+                "member_id": f"{n.word}-member",
+                "max_wait_ms": 0,
+                "min_bytes": 1,
+                "max_records": 1,
+                "batch_size": 1,
+                "topics": {"topic_id": n.topic_id, "partitions": {"partition_index": 0}},
+            },
+        )
+    ],
+    "ShareAcknowledge": [
+        due(
+            NO_GROUP,
+            lambda n: {
+                "group_id": n.shares,
+                "member_id": f"{n.word}-member",
+                "share_session_epoch": 1,
+                "topics": {"topic_id": n.topic_id, "partitions": {"partition_index": 0}},
+            },
+        )
+    ],
+    "DescribeShareGroupOffsets": [
+        due(NO_GROUP, lambda n: {"groups": {"group_id": n.shares, "topics": None}})
+    ],
+    "AlterShareGroupOffsets": [
+        due(
+            NO_GROUP,
+            lambda n: {
+                "group_id": n.shares,
+                "topics": {
+                    "topic_name": n.topic,
+                    "partitions": {"partition_index": 0, "start_offset": 1},
+                },
+            },
+        )
+    ],
+    "DeleteShareGroupOffsets": [
+        due(NO_GROUP, lambda n: {"group_id": n.shares, "topics": {"topic_name": n.topic}})
     ],
     "OffsetCommit": [
         due(

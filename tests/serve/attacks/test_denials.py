@@ -26,7 +26,7 @@ from kgitops.wire.apis import apis, keys
 from kgitops.wire.messages import Message
 
 ABSENT = Named(word="absent", topic_id=bytes(range(16)))
-KINDS = ("topic", "group", "consumers", "user", "tenant", "transactions")
+KINDS = ("topic", "group", "consumers", "shares", "user", "tenant", "transactions")
 SECRETS = [f"hidden-{kind}" for kind in KINDS]
 NODES = {NodeKind.BROKER: 1, NodeKind.CONTROLLER: 3000}
 
@@ -38,7 +38,10 @@ _GROUP, _TRANSACTION = 0, 1
 def brokers(request: pytest.FixtureRequest) -> Iterator[ServedCluster]:
     """A cluster with one object of every kind, of which the clients may see none."""
     acl = a_grant(Operation.READ, ResourceType.TOPIC, "hidden-topic", "User:hidden-user")
-    configs = {"group.consumer.session.timeout.ms": "600000"}
+    configs = {
+        "group.consumer.session.timeout.ms": "600000",
+        "group.share.session.timeout.ms": "600000",
+    }
     with (
         served(compat=request.param, rights=(acl,), static_configs=configs) as started,
         ExitStack() as stack,
@@ -82,6 +85,11 @@ def _fill(brokers: ServedCluster, stack: ExitStack) -> None:
             "subscribed_topic_names": ["hidden-topic"]}  # fmt: skip
     asked = request_of("ConsumerGroupHeartbeat", beat)
     assert modern.ask("ConsumerGroupHeartbeat", 1, asked).error_code == 0
+    sharing = _at_coordinator(brokers, stack, root_client, "hidden-shares")
+    beat = {"group_id": "hidden-shares", "member_id": "hidden-member", "member_epoch": 0,
+            "subscribed_topic_names": ["hidden-topic"]}  # fmt: skip
+    asked = request_of("ShareGroupHeartbeat", beat)
+    assert sharing.ask("ShareGroupHeartbeat", 1, asked).error_code == 0
 
 
 def _at_coordinator(

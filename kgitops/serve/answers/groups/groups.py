@@ -11,7 +11,7 @@ from kgitops.serve.groups.group import ClassicMember, Group
 from kgitops.wire import messages
 from kgitops.wire.messages import Message
 
-CLASSIC, CONSUMER = "classic", "consumer"
+CLASSIC, CONSUMER, SHARE = "classic", "consumer", "share"
 _KEY_TYPES = {0: CoordinatorType.GROUP, 1: CoordinatorType.TRANSACTION}
 _NO_PORT = -1
 _BATCHES = 4
@@ -124,6 +124,9 @@ def _kind(call: ApiCall, physical: str) -> tuple[str, str, str]:
     consumers = call.cluster.groups.consumers.group(physical)
     if consumers is not None:
         return consumers.state, CONSUMER, CONSUMER
+    shares = call.cluster.groups.shares.group(physical)
+    if shares is not None:
+        return shares.state, SHARE, SHARE
     held = call.cluster.groups.group(physical) or Group()
     return held.state, CLASSIC, held.protocol_type or ""
 
@@ -134,7 +137,10 @@ def _described(call: ApiCall, group: str, *, operations: bool) -> Message:
     if error is ErrorCode.NONE:
         error = call.admin.describe_groups([group])[group].result.code
     text = f"Group {group} not found."
-    if error is ErrorCode.NONE and call.cluster.groups.consumers.group(physical):
+    modern = call.cluster.groups.consumers.group(physical) or call.cluster.groups.shares.group(
+        physical
+    )
+    if error is ErrorCode.NONE and modern:
         error = ErrorCode.GROUP_ID_NOT_FOUND
         text = f"Group {group} is not a classic group."
     if error is ErrorCode.GROUP_ID_NOT_FOUND:

@@ -94,9 +94,11 @@ def offset_fetch(call: ApiCall, request: Message) -> Message:
 def offset_delete(call: ApiCall, request: Message) -> Message:
     """One result for each partition, or one error for the group."""
     response = messages.OffsetDeleteResponse
-    _, error = coordinated(call, request.group_id, Operation.DELETE)
+    physical, error = coordinated(call, request.group_id, Operation.DELETE)
     if error is ErrorCode.NONE and not request.group_id:
         error = ErrorCode.INVALID_GROUP_ID
+    if error is ErrorCode.NONE and call.cluster.groups.shares.group(physical):
+        error = ErrorCode.GROUP_ID_NOT_FOUND
     if error is not ErrorCode.NONE:
         return response(error_code=error)
     keys = [
@@ -254,6 +256,8 @@ def _fetch(
     held = consumers.group(physical)
     if error is ErrorCode.NONE and held is not None and member is not None:
         error = consumers.check_fetch(held, member.member_id, member.member_epoch)
+    if error is ErrorCode.NONE and call.cluster.groups.shares.group(physical) is not None:
+        error = ErrorCode.GROUP_ID_NOT_FOUND
     if error is not ErrorCode.NONE:
         return FetchedOffsets(result=RequestResult(code=error))
     if topics is None or names is None:

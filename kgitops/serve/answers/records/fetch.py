@@ -84,7 +84,7 @@ class _Fetching:
         self._call = call
         self._data = call.cluster.data
         self._request = request
-        self._most = min(request.max_bytes, _most_bytes(call))
+        self._most = min(request.max_bytes, most_bytes(call))
         self._committed = request.isolation_level == _READ_COMMITTED
         self._partitions: list[_Fetched] = []
         self._failed = False
@@ -170,7 +170,8 @@ class _Fetching:
         set_current_leader(self._call, row, error, _WITH_LEADERS)
 
 
-def _most_bytes(call: ApiCall) -> int:
+def most_bytes(call: ApiCall) -> int:
+    """The most bytes of records in one answer of this broker."""
     configs = call.cluster.controller.options.static_configs_of(call.node.id)
     return int(configs.get(_MAX_BYTES, _MAX_BYTES_DEFAULT))
 
