@@ -185,7 +185,7 @@ class GroupCoordinator:
         """Change a share group, which ``create`` puts into the store if there is none.
 
         Raises:
-            ShareError: it can't be created, or is of another type (69).
+            ShareError: it can't be created, or the group is of another type (69).
         """
         with self._arrival(group):
             self._loop = asyncio.get_running_loop()
@@ -194,8 +194,7 @@ class GroupCoordinator:
                 if error is not ErrorCode.NONE:
                     raise ShareError(error)
                 if group in self._groups or self.consumers.group(group) is not None:
-                    text = f"Group {group} is not a share group."
-                    raise ShareError(ErrorCode.GROUP_ID_NOT_FOUND, text)
+                    raise ShareError(ErrorCode.GROUP_ID_NOT_FOUND)
                 self.shares.create(group)
             return change()
 

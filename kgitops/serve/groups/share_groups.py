@@ -59,7 +59,8 @@ class ShareMember(Struct, frozen=True, kw_only=True):
 class ShareGroup(Struct, frozen=True, kw_only=True):
     """A share group; times are milliseconds of one clock."""
 
-    epoch: int = 0
+    epoch: int = 1
+    """A new share group of Kafka begins with 1, before a member joins."""
     topics: Mapping[str, ReadTopic] = field(default_factory=dict)
     """The subscribed topics as they were when partitions were assigned."""
     target: Mapping[str, Partitions] = field(default_factory=dict)
@@ -97,7 +98,7 @@ def check_member_id(member_id: str | None) -> str:
         ShareError: it is none (42).
     """
     if not member_id or len(member_id) > _LONGEST_MEMBER_ID:
-        raise ShareError(ErrorCode.INVALID_REQUEST, "MemberId is invalid.")
+        raise ShareError(ErrorCode.INVALID_REQUEST)
     return member_id
 
 
@@ -107,8 +108,6 @@ def check_heartbeat(request: Message) -> None:
     Raises:
         ShareError: it is such a request (42).
     """
-    if not request.member_id:
-        raise ShareError(ErrorCode.INVALID_REQUEST, "MemberId can't be empty.")
     check_member_id(request.member_id)
     problems = [
         (not request.group_id, "GroupId can't be empty."),
@@ -139,7 +138,7 @@ def heartbeat(
     """
     member_id: str = request.member_id
     if request.member_epoch == LEAVES:
-        return without_members(group, [_known(group, member_id).id])
+        return without_members(group, [_known(group, request).id])
     member = _member(group, request, settings.max_size)
     names = request.subscribed_topic_names
     updated = replace(
@@ -179,7 +178,7 @@ def _member(group: ShareGroup, request: Message, max_size: int) -> ShareMember:
                 f"The share group has reached its maximum capacity of {max_size} members.",
             )
         return known or ShareMember(id=request.member_id)
-    member = _known(group, request.member_id)
+    member = _known(group, request)
     if request.member_epoch not in {member.epoch, member.previous_epoch}:
         size = "greater" if request.member_epoch > member.epoch else "smaller"
         raise ShareError(
@@ -191,11 +190,12 @@ def _member(group: ShareGroup, request: Message, max_size: int) -> ShareMember:
     return member
 
 
-def _known(group: ShareGroup, member_id: str) -> ShareMember:
-    member = group.members.get(member_id)
+def _known(group: ShareGroup, request: Message) -> ShareMember:
+    member = group.members.get(request.member_id)
     if member is None:
         raise ShareError(
-            ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of the group."
+            ErrorCode.UNKNOWN_MEMBER_ID,
+            f"Member {request.member_id} is not a member of group {request.group_id}.",
         )
     return member
 
@@ -392,7 +392,7 @@ class ShareGroups:
         _, group, member = key
         partitions = self.partitions(group)
         for read in session.partitions.keys() & partitions.keys():
-            released = release(partitions[read], member)
+            released = release(partitions[read], member, limits)
             if released != partitions[read]:
                 self.keep_partition(group, read, released, limits)
 

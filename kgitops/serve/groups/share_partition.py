@@ -138,8 +138,9 @@ def acquire(
     """Acquire available records of the log's batches, which begin at ``next_offset``.
 
     With ``whole_batches`` the batch in which ``most`` records are reached is acquired to its end,
-    as brokers do unless the client asks for a strict limit (KIP-1206). Offsets that compaction
-    has removed before the first batch are archived.
+    as brokers do unless the client asks for a strict limit (KIP-1206); all of it is in flight then.
+    Free record locks are such a limit, too. Without any, only what is in flight is acquired again.
+    Offsets that compaction has removed before the first batch are archived.
     """
     if not batches or most <= 0:
         return partition, ()
@@ -147,7 +148,10 @@ def acquire(
     runs = list(partition.runs)
     if batches[0].first > first:
         first = _archive_removed(runs, first, batches[0].first)
-    through = _extend(runs, partition.start, first, batches, most, limits)
+    room = limits.record_locks - (runs[-1].last + 1 - partition.start if runs else 0)
+    if room > 0:
+        most = min(most, room)
+    through = _extend(runs, first, batches, most, only_in_flight=room <= 0)
     acquired: list[InFlightRecords] = []
 
     def lock(run: InFlightRecords) -> InFlightRecords:
@@ -166,9 +170,6 @@ def acquire(
     if not whole_batches:
         through = _cut(runs, first, through, most)
     _change(runs, first, through, lock)
-    # Offsets that were looked at and not acquired were never in flight.
-    while runs and runs[-1].state is RecordState.AVAILABLE and not runs[-1].deliveries:
-        runs.pop()
     return _settled(partition.start, runs), _joined(acquired)
 
 
@@ -198,16 +199,12 @@ def acknowledge(
     return _settled(partition.start, runs)
 
 
-def release(partition: SharePartition, member: str) -> SharePartition:
-    """Make records available that a member acquired and did not process.
-
-    The delivery does not count, as the session ended before an acknowledgement.
-    """
+def release(partition: SharePartition, member: str, limits: ShareLimits) -> SharePartition:
+    """Release the records that a member has acquired, as its session has ended."""
 
     def free(run: InFlightRecords) -> InFlightRecords:
-        if run.state is not RecordState.ACQUIRED or run.member != member:
-            return run
-        return InFlightRecords(run.first, run.last, RecordState.AVAILABLE, run.deliveries - 1)
+        acquired = run.state is RecordState.ACQUIRED
+        return _released(run, limits) if acquired and run.member == member else run
 
     return _settled(partition.start, map(free, partition.runs))
 
@@ -277,27 +274,22 @@ def _archive_removed(runs: list[InFlightRecords], first: int, base: int) -> int:
 
 def _extend(
     runs: list[InFlightRecords],
-    start: int,
     first: int,
     batches: Sequence[BatchBounds],
     most: int,
-    limits: ShareLimits,
+    *,
+    only_in_flight: bool,
 ) -> int:
     """Add the batches that may be acquired to the runs; the last offset to acquire."""
     end = runs[-1].last + 1 if runs else first
-    room = limits.record_locks - (end - start)
     through, count = first - 1, 0
     for batch in batches:
         if count >= most:
             break
-        last = batch.last
+        last = min(batch.last, end - 1) if only_in_flight else batch.last
         if last >= end:
-            if room <= 0:
-                last = end - 1
-            else:
-                room -= last - end + 1
-                runs.append(InFlightRecords(end, last, RecordState.AVAILABLE))
-                end = last + 1
+            runs.append(InFlightRecords(end, last, RecordState.AVAILABLE))
+            end = last + 1
         if last > through:
             count += _available(runs, through + 1, last)
             through = last
@@ -399,10 +391,10 @@ def _acknowledged(
 ) -> InFlightRecords:
     state_error = ErrorCode.INVALID_RECORD_STATE
     if run.state is not RecordState.ACQUIRED:
-        text = "The batch cannot be acknowledged. The batch is not in the acquired state."
+        text = "The offset cannot be acknowledged. The offset is not acquired."
         raise AcknowledgeError(state_error, text)
     if run.member != member:
-        raise AcknowledgeError(state_error, "Member is not the owner of batch record")
+        raise AcknowledgeError(state_error, "Member is not the owner of offset")
     if kind is AckType.RENEW:
         if not limits.renews:
             raise AcknowledgeError(

@@ -59,11 +59,12 @@ def share_acknowledge(
     acks: Acks,
     *,
     member: str = "a",
+    group: str = "g",
     version: int = 2,
     **fields: object,
 ) -> Message:
     """Send a ShareAcknowledge."""
-    how = {"group_id": "g", "member_id": member, "share_session_epoch": epoch}
+    how = {"group_id": group, "member_id": member, "share_session_epoch": epoch}
     topics = [_rows(topic_id, acks)] if acks else []
     return ask(client, "ShareAcknowledge", version, **how, topics=topics, **fields)
 

@@ -93,27 +93,27 @@ def test_members_with_other_subscriptions() -> None:
 def test_epochs() -> None:
     """The group's rises with each change; a member gets it with its own heartbeat."""
     group = beat(ShareGroup(), "a", 0, ["orders"])
-    assert (group.epoch, group.members["a"].epoch) == (1, 1)
+    assert (group.epoch, group.members["a"].epoch) == (2, 2)
     group = beat(group, "b", 0, ["orders"])
-    assert (group.epoch, group.members["a"].epoch) == (2, 1)
-    group = beat(group, "a", 1)
-    assert group.members["a"].epoch == 2
+    assert (group.epoch, group.members["a"].epoch) == (3, 2)
+    group = beat(group, "a", 2)
+    assert group.members["a"].epoch == 3
     # The answer may have been lost.
-    assert beat(group, "a", 1) == group
-    assert refused(group, "a", 3) == ErrorCode.FENCED_MEMBER_EPOCH
-    group = beat(group, "a", 2, ["clicks"])
-    assert (group.epoch, parts(group, "a")) == (3, {("c", 0), ("c", 1)})
-    assert refused(group, "a", 1) == ErrorCode.FENCED_MEMBER_EPOCH
-    assert beat(group, "a", 0, ["clicks"]).members["a"].epoch == 3
+    assert beat(group, "a", 2) == group
+    assert refused(group, "a", 4) == ErrorCode.FENCED_MEMBER_EPOCH
+    group = beat(group, "a", 3, ["clicks"])
+    assert (group.epoch, parts(group, "a")) == (4, {("c", 0), ("c", 1)})
+    assert refused(group, "a", 2) == ErrorCode.FENCED_MEMBER_EPOCH
+    assert beat(group, "a", 0, ["clicks"]).members["a"].epoch == 4
 
 
 def test_a_topic_grows() -> None:
     """Its new partitions are read from the next heartbeat on."""
     group = joined("a")
     grown = {**TOPICS, "orders": ReadTopic(b"o" * 16, 4)}
-    group = beat(group, "a", 1, topics=grown)
-    assert (group.epoch, ("o", 3) in parts(group, "a")) == (2, True)
-    assert beat(group, "a", 2, topics=grown) == group
+    group = beat(group, "a", 2, topics=grown)
+    assert (group.epoch, ("o", 3) in parts(group, "a")) == (3, True)
+    assert beat(group, "a", 3, topics=grown) == group
 
 
 def test_members_that_are_not_let_in() -> None:

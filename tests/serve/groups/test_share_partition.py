@@ -158,13 +158,15 @@ def test_locks_end() -> None:
     assert refusal(partition, 0, 1) is ErrorCode.INVALID_RECORD_STATE
 
 
-def test_a_session_that_ends_gives_deliveries_back() -> None:
-    """Kafka does not count them, as the records were never processed."""
+def test_a_session_that_ends_releases_its_records() -> None:
+    """Those of its member; the delivery counts."""
     partition, _ = take(EMPTY, batches(1))
     partition, _ = take(partition, batches(1, 2), "b")
-    partition = release(partition, "a")
-    assert take(partition, batches(1, 2), "c")[1] == [(0, 1, 1)]
+    partition = release(partition, "a", LIMITS)
+    assert take(partition, batches(1, 2), "c")[1] == [(0, 1, 2)]
     assert ack(partition, 2, 2, AckType.ACCEPT, member="b").complete == 1
+    last = ShareLimits(delivery_count=1)
+    assert release(take(EMPTY, batches(1))[0], "a", last) == SharePartition(start=2)
 
 
 def test_whole_batches_or_a_strict_limit() -> None:
@@ -176,6 +178,7 @@ def test_whole_batches_or_a_strict_limit() -> None:
     assert partition.next_offset == 4
     partition, acquired = take(partition, log, "b", most=1, whole_batches=False)
     assert acquired == [(4, 4, 1)]
+    assert (partition.next_offset, partition.end) == (5, 6)
     partition = ack(partition, 0, 3, AckType.RELEASE)
     assert take(partition, log, most=2, whole_batches=False)[1] == [(0, 1, 2)]
 
@@ -192,6 +195,10 @@ def test_the_limit_of_record_locks() -> None:
     partition = ack(partition, 0, 3, AckType.RELEASE)
     assert partition.may_acquire(LIMITS)
     assert take(partition, log, "b")[1] == [(0, 3, 2)]
+    partition, _ = take(EMPTY, batches(3, 6, 20), most=7)
+    partition = ack(partition, 0, 6, AckType.RELEASE)
+    # Three locks are free, and limit what is acquired again.
+    assert take(partition, batches(3, 6, 20))[1] == [(0, 3, 2)]
 
 
 def test_compacted_offsets_are_no_records() -> None:
@@ -261,7 +268,7 @@ def test_runs_are_neighbours_and_records_have_one_owner(steps: Sequence[tuple]) 
             else:
                 assert owners[offset] == member
         elif name == "release":
-            partition = release(partition, rest[0])
+            partition = release(partition, rest[0], LIMITS)
         else:
             now_ms += rest[0]
             partition = expire(partition, LIMITS, now_ms)

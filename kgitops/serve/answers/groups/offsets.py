@@ -256,8 +256,6 @@ def _fetch(
     held = consumers.group(physical)
     if error is ErrorCode.NONE and held is not None and member is not None:
         error = consumers.check_fetch(held, member.member_id, member.member_epoch)
-    if error is ErrorCode.NONE and call.cluster.groups.shares.group(physical) is not None:
-        error = ErrorCode.GROUP_ID_NOT_FOUND
     if error is not ErrorCode.NONE:
         return FetchedOffsets(result=RequestResult(code=error))
     if topics is None or names is None:

@@ -5,7 +5,8 @@ without committed offsets becomes the share group of the first member that joins
 """
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -24,7 +25,7 @@ from kgitops.serve.answers.values import (
 )
 from kgitops.serve.call import ApiCall
 from kgitops.serve.data.data_plane import Place
-from kgitops.serve.groups.consumers.group import NOTHING, Partition, Partitions, ReadTopic
+from kgitops.serve.groups.consumers.group import LEAVES, NOTHING, Partition, Partitions, ReadTopic
 from kgitops.serve.groups.share_groups import (
     ASSIGNOR,
     MemberSettings,
@@ -38,7 +39,11 @@ from kgitops.serve.groups.share_partition import ShareLimits, SharePartition, mo
 from kgitops.wire import messages
 from kgitops.wire.messages import Message
 
+T = TypeVar("T")
+
 _UNSEEN = "The group has described topic(s) that the client is not authorized to describe."
+_NOT_EMPTY = "The group is not empty."
+_NO_PARTITION = "This server does not host this topic-partition."
 _UNKNOWN = -1
 """The offset and the lag of a partition whose records no member has fetched."""
 _BY_DURATION = re.compile(
@@ -168,9 +173,10 @@ async def alter_share_group_offsets(call: ApiCall, request: Message) -> Message:
             Operation.READ, [topic.topic_name for topic in request.topics]
         )
         limits = share_settings(call, physical).limits
-        await call.cluster.groups.in_share_group(
+        await _in_group(
+            call,
+            request.group_id,
             physical,
-            _creation(call, request.group_id, physical),
             lambda: _alter(call, physical, request, access, limits),
         )
     except ShareError as error:
@@ -185,9 +191,11 @@ async def alter_share_group_offsets(call: ApiCall, request: Message) -> Message:
                 partitions=[
                     part(
                         partition_index=partition.partition_index,
-                        error_code=_error_of(access[topic.topic_name], partition.partition_index),
+                        error_code=code,
+                        error_message=_message_of(code),
                     )
                     for partition in topic.partitions
+                    for code in [_error_of(access[topic.topic_name], partition.partition_index)]
                 ],
             )
             for topic in request.topics
@@ -219,6 +227,7 @@ async def delete_share_group_offsets(call: ApiCall, request: Message) -> Message
                 topic_name=name,
                 topic_id=_id_of(access[name]),
                 error_code=access[name].result.code,
+                error_message=_message_of(access[name].result.code),
             )
             for name in names
         ]
@@ -243,22 +252,22 @@ def _check_described(call: ApiCall, names: Iterable[str]) -> None:
         raise ShareError(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
 
-def _existing(call: ApiCall, group_id: str, physical: str) -> ShareGroup:
+def _existing(call: ApiCall, group_id: str, physical: str, word: str = "Group") -> ShareGroup:
     group = call.cluster.groups.shares.group(physical)
     if group is None:
         known = call.admin.describe_groups([group_id])[group_id].result.ok
-        text = f"Group {group_id} {'is not a share group' if known else 'not found'}."
-        raise ShareError(ErrorCode.GROUP_ID_NOT_FOUND, text)
+        other, missing = f"Group {group_id} is not a share group.", f"{word} {group_id} not found."
+        raise ShareError(ErrorCode.GROUP_ID_NOT_FOUND, other if known else missing)
     return group
 
 
 def _check_empty(group: ShareGroup) -> None:
     if group.members:
-        raise ShareError(ErrorCode.NON_EMPTY_GROUP)
+        raise ShareError(ErrorCode.NON_EMPTY_GROUP, _NOT_EMPTY)
 
 
-def _creation(call: ApiCall, group_id: str, physical: str) -> Callable[[], Awaitable[ErrorCode]]:
-    """Puts the group into the store, unless a consumer group with offsets has its name."""
+async def _in_group(call: ApiCall, group_id: str, physical: str, change: Callable[[], T]) -> T:
+    """Change a share group, which is made if no group has its id."""
 
     def create() -> ErrorCode:
         stored = call.cluster.controller.recent_image().groups.groups.get(physical)
@@ -266,18 +275,24 @@ def _creation(call: ApiCall, group_id: str, physical: str) -> Callable[[], Await
             return ErrorCode.GROUP_ID_NOT_FOUND
         return call.admin.create_group(group_id).code
 
-    return lambda: call.decide(create)
+    groups = call.cluster.groups
+    try:
+        return await groups.in_share_group(physical, lambda: call.decide(create), change)
+    except ShareError as error:
+        if error.code is ErrorCode.GROUP_ID_NOT_FOUND:
+            error.message = f"Group {group_id} is not a share group."
+        raise
 
 
 async def _beat(
     call: ApiCall, physical: str, request: Message, settings: MemberSettings
 ) -> tuple[ShareMember | None, bool]:
     """The member after its heartbeat, None once it has left; and if it gets its partitions."""
-    groups = call.cluster.groups
-    shares = groups.shares
+    shares = call.cluster.groups.shares
 
     def beat() -> tuple[ShareMember | None, bool]:
-        group = _existing(call, request.group_id, physical)
+        word = "Group" if request.member_epoch == LEAVES else "Share group"
+        group = _existing(call, request.group_id, physical, word)
         client = call.client_id or "", f"/{call.host}"
         find = lambda names: _topics(call, names)  # noqa: E731
         changed = heartbeat(group, request, client, find, shares.now_ms(), settings)
@@ -290,8 +305,7 @@ async def _beat(
 
     if request.member_epoch != 0:
         return beat()
-    create = _creation(call, request.group_id, physical)
-    return await groups.in_share_group(physical, create, beat)
+    return await _in_group(call, request.group_id, physical, beat)
 
 
 def _topics(call: ApiCall, names: Iterable[str]) -> Mapping[str, ReadTopic]:
@@ -408,7 +422,7 @@ async def _described_offset(
         return row
     state = move_start(state, view.start)
     row.start_offset, row.leader_epoch = state.start, LEADER_EPOCH
-    row.lag = max(view.end - state.start - state.complete, 0)
+    row.lag = view.end - state.start - state.complete
     return row
 
 
@@ -438,6 +452,10 @@ def _error_of(access: TopicAccess, partition: int) -> ErrorCode:
         return access.result.code
     known = 0 <= partition < len(access.topic.assignment)
     return ErrorCode.NONE if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def _message_of(code: ErrorCode) -> str | None:
+    return _NO_PARTITION if code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else None
 
 
 def _id_of(access: TopicAccess) -> bytes:

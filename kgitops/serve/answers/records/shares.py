@@ -111,7 +111,6 @@ async def share_acknowledge(call: ApiCall, request: Message) -> Message:
     rows = {}
     for partition, problem in results.items():
         rows[partition] = row = response.PartitionData(partition_index=partition[1])
-        row.current_leader.leader_id = row.current_leader.leader_epoch = -1
         if problem is not None:
             row.error_code, row.error_message = problem.code, problem.message
             set_current_leader(call, row, problem, _FIRST_WITH_LEADERS)
@@ -173,6 +172,8 @@ class _ShareRequest:
         """Wait for records and acquire them; the rows of partitions that have news."""
         rows = {key: _row(key) for key in session.partitions}
         reads = await self._started(rows)
+        if request.max_records <= 0:
+            return {}
         if session.epoch > 1 and reads:
             turn = session.epoch % len(reads)  # no partition is always the first
             reads = [*reads[turn:], *reads[:turn]]
@@ -192,20 +193,25 @@ class _ShareRequest:
         """The addresses of the leaders that the rows tell."""
         return leader_endpoints(self._call, self._image, kind, self._leaders)
 
+    def _found(self, key: PartitionKey) -> Place:
+        return find_place(self._call, self._image, self._topics[key[0]], key[1])
+
     def _place(self, key: PartitionKey) -> Place:
         """The partition, if the member may read it at this broker.
 
         Raises:
             PartitionError: it may not, or the group has nothing of it.
         """
-        place = find_place(self._call, self._image, self._topics[key[0]], key[1])
+        place = self._found(key)
         group = self._shares.group(self._key[1])
         if group is None or (topic_id_bytes(key[0]), key[1]) not in group.known:
             raise PartitionError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return place
 
     def _acknowledge(self, key: PartitionKey, batches: Sequence[AckBatch]) -> None:
-        self._place(key)
+        self._found(key)
+        if not batches:
+            return
         _, group, member = self._key
         partition = self._shares.partitions(group).get(key)
         if partition is None:
@@ -256,7 +262,7 @@ class _ShareRequest:
         deadline = loop.time() + request.max_wait_ms / 1000
         keys = [one.place.key for one in reads]
         most = min(request.max_bytes, most_bytes(self._call))
-        while reads and request.max_records > 0:
+        while reads:
             views = await self._data.views([one.place for one in reads])
             if not self._shares.has_session(self._key, session):
                 return False
@@ -362,9 +368,7 @@ def _check_renewal(request: Message) -> None:
     """Refuse a request that renews locks and fetches, which would take its time (KIP-1222)."""
     fetches = request.max_wait_ms or request.min_bytes or request.max_bytes or request.max_records
     if request.is_renew_ack and fetches:
-        raise ShareError(
-            ErrorCode.INVALID_REQUEST, "Renew acknowledgements can't be sent with a fetch."
-        )
+        raise ShareError(ErrorCode.INVALID_REQUEST)
 
 
 def _session_of_fetch(
@@ -402,15 +406,15 @@ def _key(topic_id: bytes, row: Message) -> PartitionKey:
 
 
 def _batches(request: Message) -> dict[PartitionKey, list[AckBatch]]:
-    """The acknowledgements of a request, by partition; partitions without any are left out."""
+    """The acknowledgements by partition: of all that a request names, if it has any."""
     batches: dict[PartitionKey, list[AckBatch]] = {}
     for topic in request.topics:
         for row in topic.partitions:
-            for batch in row.acknowledgement_batches:
-                batches.setdefault(_key(topic.topic_id, row), []).append(
-                    AckBatch(batch.first_offset, batch.last_offset, batch.acknowledge_types)
-                )
-    return batches
+            batches.setdefault(_key(topic.topic_id, row), []).extend(
+                AckBatch(batch.first_offset, batch.last_offset, batch.acknowledge_types)
+                for batch in row.acknowledgement_batches
+            )
+    return batches if any(batches.values()) else {}
 
 
 def _check_batches(batches: Sequence[AckBatch], most: AckType) -> None:
@@ -424,15 +428,13 @@ def _check_batches(batches: Sequence[AckBatch], most: AckType) -> None:
         count = len(batch.types)
         fits = count == 1 or count == batch.last - batch.first + 1
         known = all(AckType.GAP <= kind <= most for kind in batch.types)
-        if not (before < batch.first <= batch.last and fits and known):
+        if not (before <= batch.first <= batch.last and fits and known):
             raise PartitionError(ErrorCode.INVALID_REQUEST)
         before = batch.last
 
 
 def _row(key: PartitionKey) -> Message:
-    row = messages.ShareFetchResponse.PartitionData(partition_index=key[1], records=b"")
-    row.current_leader.leader_id = row.current_leader.leader_epoch = -1
-    return row
+    return messages.ShareFetchResponse.PartitionData(partition_index=key[1], records=b"")
 
 
 def _topics(kind: type[Message], rows: Mapping[PartitionKey, Message]) -> list[Message]:

@@ -10,7 +10,7 @@ from serve.answers.groups.group_client import (
     at_coordinator,
     commit,
     commit_request,
-    fetch_request,
+    fetch,
     join_request,
     make_topic,
 )
@@ -78,21 +78,21 @@ def test_a_member_of_a_share_group(server: KafkaServer, client: RawClient) -> No
     with ExitStack() as stack:
         (member,) = at_coordinator(stack, server, client, "g", 1)
         answer = beat(member)
-        assert (answer.error_code, answer.member_id, answer.member_epoch) == (0, "a", 1)
+        assert (answer.error_code, answer.member_id, answer.member_epoch) == (0, "a", 2)
         assert answer.heartbeat_interval_ms == 5000
         (row,) = answer.assignment.topic_partitions
         assert (row.topic_id, row.partitions) == (topic_id, [0, 1, 2])
-        assert beat(member, epoch=1).assignment is None
-        assert beat(member, epoch=1, subscribed_topic_names=["orders"]).assignment is not None
+        assert beat(member, epoch=2).assignment is None
+        assert beat(member, epoch=2, subscribed_topic_names=["orders"]).assignment is not None
         beat(member, "b", rack_id="r")
-        answer = beat(member, epoch=1)
-        assert (answer.member_epoch, answer.assignment is None) == (2, False)
+        answer = beat(member, epoch=2)
+        assert (answer.member_epoch, answer.assignment is None) == (3, False)
         found = described(member)
         assert (found.error_code, found.group_state, found.assignor_name) == (0, "Stable", "simple")
-        assert (found.group_epoch, found.assignment_epoch) == (2, 2)
+        assert (found.group_epoch, found.assignment_epoch) == (3, 3)
         assert found.authorized_operations > 0
         first, second = found.members
-        assert (first.member_id, first.member_epoch, first.client_id) == ("a", 2, "c0")
+        assert (first.member_id, first.member_epoch, first.client_id) == ("a", 3, "c0")
         assert (second.rack_id, second.subscribed_topic_names) == ("r", ["orders"])
         assert second.assignment.topic_partitions[0].topic_name == "orders"
         (listed,) = ask(member, "ListGroups", 5, types_filter=["Share"]).groups
@@ -104,7 +104,8 @@ def test_a_member_of_a_share_group(server: KafkaServer, client: RawClient) -> No
         assert beat(member, "b", -1).error_code == 0
         assert described(member).group_state == "Empty"
         assert ask(member, "DeleteGroups", 2, groups_names=["g"]).results[0].error_code == 0
-        assert beat(member, epoch=1).error_code == ErrorCode.GROUP_ID_NOT_FOUND
+        gone = beat(member, epoch=1)
+        assert (gone.error_code, gone.error_message) == (69, "Share group g not found.")
         missing = described(member)
         assert (missing.error_code, missing.error_message) == (69, "Group g not found.")
         other = next(
@@ -125,8 +126,7 @@ def test_share_groups_are_of_no_other_type(one: tuple[ServedCluster, RawClient, 
     answer = first_beat(client, "c")
     assert (answer.error_code, answer.error_message) == (69, "Group g is not a consumer group.")
     assert commit(client, 9, commit_request("g", "orders", {0: 1})) == {0: 69}
-    fetched = client.ask("OffsetFetch", 9, fetch_request(9, "g", {"orders": [0]})).groups[0]
-    assert fetched.error_code == 69
+    assert fetch(client, 9, "g", {"orders": [0]}) == {("orders", 0): (-1, -1, "", 0)}
     row = {"name": "orders", "partitions": {"partition_index": 0}}
     assert ask(client, "OffsetDelete", 0, group_id="g", topics=row).error_code == 69
     classic = ask(client, "DescribeGroups", 6, groups=["g"]).groups[0]
