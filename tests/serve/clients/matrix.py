@@ -73,7 +73,7 @@ PASSED: Mapping[str, Mapping[str, int]] = {
         "quotas": 5,
         "users": 4,
         "moves": 4,
-        "groups": 12,
+        "groups": 22,
         "records": 5,
         "transactions": 10,
     },

@@ -18,7 +18,7 @@ PARTS = {
     "1.1.1": ("Every", "Before2", "Before4", "DataBefore2"),
     "2.8.2": ("Every", "Before4", "Since2_8", "Data"),
     "3.9.1": ("Every", "Before4", "Since2_8", "Since3_9", "Data"),
-    "4.3.0": ("Every", "Since4", "Since2_8", "Since3_9", "Data"),
+    "4.3.0": ("Every", "Since4", "Since2_8", "Since3_9", "Data", "ShareGroups"),
 }
 """The classes of the scenario that a release of the client can be compiled with."""
 

@@ -6,6 +6,7 @@ from serve.plain_requests import Fields, ask
 from serve.raw_client import RawClient
 from serve.served import client_of
 
+from kgitops.wire.apis import apis
 from kgitops.wire.messages import Message
 
 KEYS = range(10001, 10006)
@@ -115,13 +116,20 @@ def test_a_time_that_is_over_changes_nothing(client: RawClient) -> None:
 
 
 def test_the_feature_announces_them(client: RawClient) -> None:
-    """VC-230, VC-351, VC-353: private keys, never 91 to 95, and a feature that says so."""
+    """VC-230, VC-351, VC-353: private keys, and a feature that says so.
+
+    Of the proposal's own keys, 91 and 92 are those of share groups' offsets in today's Kafka.
+    """
     answer = client.ask("ApiVersions", 4)
     keys = {row.api_key: (row.min_version, row.max_version) for row in answer.api_keys}
     assert {key: versions for key, versions in keys.items() if key > 10000} == dict.fromkeys(
         KEYS, (0, 0)
     )
-    assert not keys.keys() & set(range(91, 96))
+    assert keys.keys() & set(range(91, 96)) == {91, 92}
+    assert [apis()[key].name for key in (91, 92)] == [
+        "AlterShareGroupOffsets",
+        "DeleteShareGroupOffsets",
+    ]
     supported = {row.name: (row.min_version, row.max_version) for row in answer.supported_features}
     finalized = {row.name: row.max_version_level for row in answer.finalized_features}
     assert (supported["virtual.clusters"], finalized["virtual.clusters"]) == ((0, 1), 1)
