@@ -112,6 +112,7 @@ def _texts(files: Mapping[str, WrittenFile]) -> dict[str, str]:
 def _free_path(source: str, taken: set[str]) -> str:
     """A path below ``manifests/`` that no other file has, also where case does not count."""
     *folders, name = _CONTROL.sub("-", source).encode(errors="replace").decode().split("/")
+    folders = [folder for folder in folders if folder != ".."]
     # A folder that is named like a manifest could not be loaded.
     parts = [_without_suffix(folder) if folder.endswith(SUFFIXES) else folder for folder in folders]
     stem = "/".join((*parts, _without_suffix(name)))

@@ -323,3 +323,46 @@ def test_a_text_in_a_json_file_of_variables_is_no_template(tmp_path: Path) -> No
 @pytest.mark.parametrize("text", ["[1]", "{", "{} {}", '{"resource": {"kafka_topic": {"a": 1}}}'])
 def test_what_is_no_module_in_json_is_reported(text: str, tmp_path: Path) -> None:
     assert converted(tmp_path, {"in/a.tf.json": text}).conversion.losses
+
+
+CALLS = """\
+module "orders" {
+  source = "../../modules/topic"
+  name   = "orders"
+}
+module "none" {
+  source = "../../modules/none"
+}
+"""
+CALLED = """\
+variable "name" {}
+module "inner" {
+  source = "./inner"
+  name   = var.name
+}
+"""
+INNERMOST = """\
+variable "name" {}
+resource "kafka_topic" "t" {
+  name               = var.name
+  partitions         = 1
+  replication_factor = 1
+}
+"""
+
+
+def test_a_module_outside_of_the_folder_is_read_where_its_call_says(tmp_path: Path) -> None:
+    files = {
+        "in/env/prod/main.tf": CALLS,
+        "in/modules/topic/main.tf": CALLED,
+        "in/modules/topic/main.tofu": CALLED.replace("var.name", '"t.${var.name}"'),
+        "in/modules/topic/inner/main.tf": INNERMOST,
+        "in/modules/other/main.tf": INNERMOST,
+    }
+    write(tmp_path, files)
+    for given in ("in/env/prod", "in/env/prod/main.tf"):
+        project = convert(tmp_path / given, "auto", "x", compacted=False)
+        assert list(specs(project)) == ["t.orders"]
+        (loss,) = project.conversion.losses
+        assert loss.problem.startswith("module module.none is not among the files")
+        assert "manifests/modules/topic/inner/main.yaml" in project.files

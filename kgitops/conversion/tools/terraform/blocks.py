@@ -19,6 +19,7 @@ from kgitops.conversion.tools.terraform.resources import is_kafkas, resource_obj
 from kgitops.conversion.tools.terraform.state import Configuration, confluent_id, instance_key
 from kgitops.model.source import Source
 
+_NO_INSTANCES = "nothing: it has no instances"
 _OVERRIDDEN = "write what the override file says into the block itself, or convert the state file"
 
 
@@ -163,7 +164,7 @@ class ModuleReading:
             if self._found.is_new(block) or instance.key is not None:
                 self._add(file, builder.build([]))
         if not known:
-            self._harmless(file, block, "nothing: it has no instances")
+            self._harmless(file, block, _NO_INSTANCES)
 
     def _call(self, file: SourceFile, block: HclBlock) -> None:
         address = f"{self._prefix}module.{'.'.join(block.labels)}"
@@ -196,7 +197,7 @@ class ModuleReading:
                 self._providers.inside(instance, inner),
                 f"{address}{_key(instance)}.",
             ).read()
-        builder.becomes_settings("the resources of the module")
+        builder.becomes_settings("the resources of the module" if instances else _NO_INSTANCES)
         self._add(file, builder.build())
 
     def _report_arguments(
@@ -249,7 +250,7 @@ class ModuleReading:
             self._configuration.add(f"{address}{_key(instance)}", lifecycle)
             self._add(file, resource_object(builder, (str(self._cluster(block, instance, value)),)))
         if not instances:
-            self._harmless(file, block, "nothing: it has no instances")
+            self._harmless(file, block, _NO_INSTANCES)
 
     def _cluster(self, block: HclBlock, instance: Instance, value: Value) -> ClusterId:
         named = confluent_id(value) if block.labels[0].startswith("confluent_") else ""

@@ -1,8 +1,10 @@
 """Terraform's and OpenTofu's files: resources of Kafka's providers, in modules and state files."""
 
+import os
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -10,11 +12,12 @@ from kgitops.conversion.objects import Conversion, ConvertedFile, Loss, SourceOb
 from kgitops.conversion.reading.budget import Budget, TooMuchError
 from kgitops.conversion.reading.building import ObjectBuilder
 from kgitops.conversion.reading.folder import FoundFile, SourceFolder, YamlFile, read_yaml
+from kgitops.conversion.reading.hcl.expressions import evaluate
 from kgitops.conversion.reading.hcl.files import RootFiles
 from kgitops.conversion.reading.hcl.json_syntax import read_json
 from kgitops.conversion.reading.hcl.modules import Instance, Module, Root
 from kgitops.conversion.reading.hcl.nodes import block_value
-from kgitops.conversion.reading.hcl.parsing import HclFile, read_hcl
+from kgitops.conversion.reading.hcl.parsing import HclBlock, HclFile, read_hcl
 from kgitops.conversion.reading.hcl.scopes import Unknown
 from kgitops.conversion.reading.values import SourceFile, Value
 from kgitops.conversion.tools.terraform.blocks import Found, ModuleReading
@@ -42,9 +45,9 @@ def count(folder: SourceFolder) -> int:
     found = sum(
         any(
             block.type == "resource" and any(map(is_kafkas, block.labels[:1]))
-            for block in _read(file).root.blocks
+            for block in file.root.blocks
         )
-        for file in folder.with_suffix(*_MODULES)
+        for file in _modules(folder, _shadowed(folder.files))
     )
     return found + sum(map(_has_kafka, map(read_yaml, folder.with_suffix(".tfstate"))))
 
@@ -63,8 +66,8 @@ def _has_kafka(state: YamlFile) -> bool:
 
 def convert(folder: SourceFolder) -> Conversion:
     """Read all modules that no other calls, with those they call, and all state files."""
-    shadowed = _shadowed(folder)
-    files = [_read(file) for file in folder.with_suffix(*_MODULES) if file.relative not in shadowed]
+    shadowed = _shadowed(folder.files)
+    files = _modules(folder, shadowed)
     variables = Variables(
         map(_read_variables, folder.with_suffix(*VARIABLE_FILES)),
         map(_read_variables, folder.inputs.files),
@@ -117,12 +120,58 @@ def _read_variables(file: FoundFile) -> HclFile:
     return read_json(file, templates=False) if is_json else read_hcl(file)
 
 
-def _shadowed(folder: SourceFolder) -> dict[str, str]:
+def _modules(folder: SourceFolder, shadowed: Container[str]) -> list[HclFile]:
+    """The files of all modules: those of the folder, and those that they call elsewhere."""
+    files = [_read(file) for file in folder.with_suffix(*_MODULES) if file.relative not in shadowed]
+    known = {posixpath.dirname(file.file.path) for file in files}
+    left = list(files)
+    while left:
+        file = left.pop()
+        for block in file.root.blocks:
+            path = _called_folder(file, block)
+            if path is not None and path not in known:
+                known.add(path)
+                found = _files_in(Path(os.path.normpath(folder.root / path)), path)
+                files += found
+                left += found
+    return files
+
+
+def _called_folder(file: HclFile, block: HclBlock) -> str | None:
+    """The folder of a call's module; None if it is none, or lies in no folder."""
+    tree = block.attributes.get("source")
+    if block.type != "module" or tree is None:
+        return None
+    source = evaluate(tree, Module("", {}, {}))
+    if not isinstance(source, str) or not source.startswith("."):
+        return None
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(file.file.path), source))
+    return "" if path == "." else path
+
+
+def _files_in(folder: Path, relative: str) -> list[HclFile]:
+    """The files of a module; none if there is no such folder, which its call reports."""
+    try:
+        names = sorted(os.listdir(folder))  # noqa: PTH208 (names only)
+    except OSError:
+        return []
+    found = [
+        FoundFile(folder / name, f"{relative}/{name}")
+        for name in names
+        if name.endswith(_MODULES) and not name.startswith(".") and (folder / name).is_file()
+    ]
+    shadowed = _shadowed(found)
+    return [_read(file) for file in found if file.relative not in shadowed]
+
+
+def _shadowed(files: Iterable[FoundFile]) -> dict[str, str]:
     """The files that OpenTofu leaves out, because one in its own format has their name."""
-    names = {file.relative for file in folder.files}
+    own = list(files)
+    names = {file.relative for file in own}
     others = {
         file: re.sub(r"\.tf(\.json)?$", r".tofu\1", file.relative)
-        for file in folder.with_suffix(".tf", ".tf.json")
+        for file in own
+        if file.relative.endswith((".tf", ".tf.json"))
     }
     return {
         file.relative: f"{file.name}:1 (OpenTofu reads {posixpath.basename(other)} in its place)"
