@@ -161,7 +161,7 @@ def _kinds(tool: str, document: dict[str, object]) -> Iterator[str]:
         nested = inside if kind.endswith(("List", "Template")) else None
         for item in nested if isinstance(nested, list) else [document]:
             own = str(item.get("apiVersion", api))
-            if tool == "strimzi" and "strimzi.io/" not in own and "eventstreams" not in own:
+            if tool == "strimzi" and not re.match(r"(core|kafka)\.strimzi\.io/|eventstreams", own):
                 continue
             if tool == "jikkou" and "jikkou.io/" not in own:
                 continue
