@@ -107,6 +107,28 @@ resource "kafka_topic" "a" {{
     assert [item.source.file for item in variables][-1] == "TF_VAR_x"
 
 
+def test_a_secret_in_the_environment_is_not_read(tmp_path: Path) -> None:
+    """It does not stand in a file, so nothing is reported, and it is in no file that is written."""
+    main = """\
+variable "kafka_password" {}
+provider "kafka" {
+  bootstrap_servers = ["b:9092"]
+  sasl_mechanism    = "scram-sha512"
+  sasl_username     = "terraform"
+  sasl_password     = var.kafka_password
+}
+resource "kafka_topic" "a" {
+  name               = "a"
+  partitions         = 1
+  replication_factor = 1
+}
+"""
+    environment = {"TF_VAR_kafka_password": "Xy7-open-sesame"}
+    project = converted(tmp_path, {"in/main.tf": main}, environment=environment)
+    assert sizes(project) == {"a": 1}
+    assert "Xy7-open-sesame" not in "".join(project.files.values())
+
+
 def test_files_of_other_runs_are_not_reported_where_one_is_given(tmp_path: Path) -> None:
     files = {
         "in/main.tf": MAIN,
@@ -366,3 +388,11 @@ def test_a_module_outside_of_the_folder_is_read_where_its_call_says(tmp_path: Pa
         (loss,) = project.conversion.losses
         assert loss.problem.startswith("module module.none is not among the files")
         assert "manifests/modules/topic/inner/main.yaml" in project.files
+
+
+def test_a_call_without_instances_says_so(tmp_path: Path) -> None:
+    main = 'module "t" {\n  source = "./t"\n  count  = 0\n  name   = "x"\n}\n'
+    project = converted(tmp_path, {"in/main.tf": main, "in/t/main.tf": INNERMOST})
+    assert not specs(project)
+    (call,) = [item for item in project.conversion.objects if item.kind == "module"]
+    assert (call.settings, call.losses) == ("nothing: it has no instances", ())

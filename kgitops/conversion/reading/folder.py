@@ -70,6 +70,20 @@ class SourceFolder(Struct, frozen=True):
         return tuple(file for file in self.files if file.relative.endswith(suffixes))
 
 
+def with_text(folder: SourceFolder, text: str) -> SourceFolder:
+    """The folder with the files that have the text, so that no other is parsed."""
+    encoded = text.encode()
+    files = [file for file in folder.files if file.relative.endswith(YAML_SUFFIXES)]
+    return replace(folder, files=tuple(file for file in files if encoded in _bytes(file)))
+
+
+def _bytes(file: FoundFile) -> bytes:
+    try:
+        return file.path.read_bytes() if file.path.stat().st_size <= _LARGEST else b""
+    except OSError:
+        return b""
+
+
 class YamlFile(Struct, frozen=True):
     """The documents of a YAML file; ``broken`` are those that are not YAML, or not unambiguous."""
 

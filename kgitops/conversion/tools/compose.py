@@ -12,6 +12,7 @@ from kgitops.conversion.reading.folder import (
     converted_file,
     documents_of,
     read_yaml_files,
+    with_text,
 )
 from kgitops.conversion.reading.keys import Keys
 from kgitops.conversion.reading.scalars import Dialect
@@ -41,7 +42,7 @@ def count(folder: SourceFolder) -> int:
 
 def offers(folder: SourceFolder) -> list[tuple[Source, str]]:
     """The places of topics to convert, and the words for them."""
-    documents = documents_of(read_yaml_files(folder, Dialect.GO))
+    documents = documents_of(read_yaml_files(with_text(folder, VARIABLE), Dialect.GO))
     return [(topics.at.source, VARIABLE) for item in documents for topics in _services(item)]
 
 

@@ -12,6 +12,7 @@ from kgitops.conversion.reading.folder import (
     converted_file,
     documents_of,
     read_yaml_files,
+    with_text,
 )
 from kgitops.conversion.reading.keys import Keys, declared, harmless, lost, same, setting
 from kgitops.conversion.reading.scalars import Dialect
@@ -81,7 +82,7 @@ def count(folder: SourceFolder) -> int:
 
 def offers(folder: SourceFolder) -> list[tuple[Source, str]]:
     """The places of topics to convert, and the words for them."""
-    documents = documents_of(read_yaml_files(folder, Dialect.GO))
+    documents = documents_of(read_yaml_files(with_text(folder, _SECTION), Dialect.GO))
     word = f"{_SECTION}.topics"
     return [(section.source, word) for item in documents for section in _sections(item)]
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from kgitops.conversion.reading.budget import Budget
+from kgitops.conversion.reading.comments import is_secret_name
 from kgitops.conversion.reading.hcl.expressions import evaluate
 from kgitops.conversion.reading.hcl.operators import number_of
 from kgitops.conversion.reading.hcl.parsing import (
@@ -221,6 +222,8 @@ class Module:
             raise NotKnownError(name)
         value = self._inputs.get(name)
         if isinstance(value, VariableText):
+            if is_secret_name(name):  # the environment is where a secret belongs
+                raise NotKnownError(name)
             value = _read_written(value.text, declared.get("type"))
         nullable = evaluate(declared["nullable"], self) if "nullable" in declared else True
         if name not in self._inputs or (value is None and nullable is not True):
