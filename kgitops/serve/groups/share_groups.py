@@ -384,11 +384,11 @@ class ShareGroups:
         """Return whether the session is still the member's."""
         return self._sessions.get(key) is session
 
-    def close_session(self, key: SessionKey, limits: ShareLimits) -> None:
-        """Close a member's session, and release what it has acquired in its partitions."""
-        session = self._sessions.pop(key, None)
-        if session is None:
+    def close_session(self, key: SessionKey, limits: ShareLimits, session: ShareSession) -> None:
+        """Close a session unless another took its place, and release what it has acquired."""
+        if not self.has_session(key, session):
             return
+        del self._sessions[key]
         _, group, member = key
         partitions = self.partitions(group)
         for read in session.partitions.keys() & partitions.keys():

@@ -5,13 +5,17 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from cluster.embedded.bound.tenancies import change, execute, link
 from serve.data.batches import batch, produce
 from serve.data.test_records import make_topic, recent
 from serve.groups.shares import acquired, beat, codes, share_acknowledge, share_fetch
 from serve.plain_requests import ask
 from serve.raw_client import RawClient
 from serve.served import ServedCluster, served
+from serve.topic_requests import create, new_topic
 
+from kgitops.model import requests as req
+from kgitops.model.resources.virtual_clusters import EntityType
 from kgitops.model.results import ErrorCode
 from kgitops.serve.answers.values import topic_id_bytes
 
@@ -178,6 +182,22 @@ def test_a_closed_connection_ends_its_sessions(group: Group) -> None:
     assert acquired(answer) == [(0, 0, 2)]
     answer = share_fetch(group.client, group.topic_id, 1, member="b")
     assert answer.error_code == ErrorCode.SHARE_SESSION_NOT_FOUND
+
+
+def test_a_closed_connection_leaves_newer_sessions_alone(group: Group) -> None:
+    """The member has reconnected before its old connection is closed."""
+    group.produce(b"a")
+    connections = group.cluster.server._listeners.open
+    before = len(connections)
+    with group.cluster.client() as other:
+        share_fetch(other, group.topic_id, max_records=0)
+        assert acquired(share_fetch(group.client, group.topic_id)) == [(0, 0, 1)]
+    deadline = time.monotonic() + 10
+    while len(connections) > before:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    answer = share_acknowledge(group.client, group.topic_id, 1, {0: [(0, 0, [ACCEPT])]})
+    assert codes(answer) == {0: 0}
 
 
 def test_locks_end_and_are_renewed(group: Group) -> None:
@@ -397,3 +417,45 @@ def test_partitions_that_the_group_does_not_read(group: Group) -> None:
     assert codes(answer) == {0: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
     assert codes(share_fetch(client, bytes(range(16)))) == {0: ErrorCode.UNKNOWN_TOPIC_ID}
     assert codes(share_fetch(client, topic_id, acks={0: [], 5: []})) == {0: 0, 5: 3}
+
+
+def test_a_new_session_ends_a_fetch_that_waits(group: Group) -> None:
+    """The member has reconnected: its old request acquires nothing."""
+    answers = []
+
+    def wait() -> None:
+        answers.append(share_fetch(group.client, group.topic_id, max_wait_ms=20_000))
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    time.sleep(0.1)
+    with group.cluster.client() as other:
+        assert acquired(share_fetch(other, group.topic_id)) == []
+        data = batch(b"a", first_ms=recent())
+        assert produce(other, data).error_code == 0
+        waiting.join(10)
+        assert acquired(answers[0]) == []
+        assert acquired(share_fetch(other, group.topic_id, 1)) == [(0, 0, 1)]
+
+
+def test_share_groups_of_a_virtual_cluster() -> None:
+    """Its members name a link; outside, the group has its physical id."""
+    with served(brokers=1) as cluster:
+        outside, mine = cluster.embedded, {"group_id": "g", "topics": None}
+        with cluster.client() as other:
+            assert create(other, new_topic("orders", 1, 1))[0].error_code == 0
+        execute(outside, req.CreateVirtualClusterRequest(virtual_cluster="sales"))
+        link(outside, "sales", "sales-orders", "orders")
+        change(outside, "sales", EntityType.CLIENT_ID, "inside")
+        topic = outside.controller.image().topics.by_name["orders"]
+        with cluster.client(client_id="inside") as client, cluster.client() as other:
+            answer = beat(client, subscribed_topic_names=["sales-orders"])
+            assert answer.assignment.topic_partitions[0].partitions == [0]
+            assert produce(other, batch(b"a", first_ms=recent())).error_code == 0
+            described = ask(client, "DescribeShareGroupOffsets", 1, groups=mine)
+            assert described.groups[0].topics[0].topic_name == "sales-orders"
+            assert codes(share_fetch(client, topic_id_bytes(topic.topic_id))) == {0: 0}
+            (listed,) = ask(other, "ListGroups", 5, types_filter=["share"]).groups
+            assert listed.group_id == "sales:g"
+            missing = share_fetch(other, topic_id_bytes(topic.topic_id))
+            assert codes(missing) == {0: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}

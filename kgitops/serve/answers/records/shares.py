@@ -75,7 +75,8 @@ async def share_fetch(call: ApiCall, request: Message) -> Message:
     results = work.acknowledge(batches, renews=request.is_renew_ack)
     rows: dict[PartitionKey, Message] = {}
     if request.share_session_epoch == LAST_REQUEST:
-        call.cluster.groups.shares.close_session(key, settings.limits)
+        call.cluster.groups.shares.close_session(key, settings.limits, session)
+        call.on_close.pop(key, None)
     elif not request.is_renew_ack:
         rows = await work.fetch(request, session)
     for partition, problem in results.items():
@@ -107,7 +108,8 @@ async def share_acknowledge(call: ApiCall, request: Message) -> Message:
     await work.find_topics(batches)
     results = work.acknowledge(batches, renews=request.is_renew_ack)
     if request.share_session_epoch == LAST_REQUEST:
-        shares.close_session(key, settings.limits)
+        shares.close_session(key, settings.limits, session)
+        call.on_close.pop(key, None)
     rows = {}
     for partition, problem in results.items():
         rows[partition] = row = response.PartitionData(partition_index=partition[1])
@@ -386,7 +388,7 @@ def _session_of_fetch(
         if batches:
             raise ShareError(ErrorCode.INVALID_REQUEST)
         session = shares.open_session(key, call.cluster.groups.settings.share_max_sessions)
-        call.on_close[key] = lambda: shares.close_session(key, settings.limits)
+        call.on_close[key] = lambda: shares.close_session(key, settings.limits, session)
         session.update(wanted, ())
         return session
     session = shares.session(key, epoch)
