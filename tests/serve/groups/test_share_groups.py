@@ -72,6 +72,19 @@ def test_members_share_the_partitions() -> None:
     assert parts(group, "b") == {("o", 0), ("o", 1), ("o", 2)}
 
 
+def test_members_keep_what_they_have() -> None:
+    """Only the partitions of a member that left go to others."""
+    topics = {"orders": ReadTopic(b"o" * 16, 4)}
+    group = ShareGroup()
+    for member in "abc":
+        group = beat(group, member, 0, ["orders"], topics=topics)
+    group = without_members(group, ["a"])
+    for member in "bc":
+        group = beat(group, member, group.members[member].epoch, topics=topics)
+    assert parts(group, "b") == {("o", 2), ("o", 0)}
+    assert parts(group, "c") == {("o", 3), ("o", 1)}
+
+
 def test_more_members_than_partitions() -> None:
     """Several members read a partition, and each member has one."""
     group = joined("a", "b", "c", "d", names=("clicks",))

@@ -176,8 +176,9 @@ class _ShareRequest:
         reads = await self._started(rows)
         if request.max_records <= 0:
             return {}
-        if session.epoch > 1 and reads:
-            turn = session.epoch % len(reads)  # no partition is always the first
+        if reads:
+            # No partition is always the first.
+            turn = request.share_session_epoch % len(reads)
             reads = [*reads[turn:], *reads[:turn]]
         if await self._waited(request, session, reads):
             self._acquire(request, reads)

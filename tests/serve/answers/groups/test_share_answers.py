@@ -175,6 +175,24 @@ def test_offsets_of_a_group(one: tuple[ServedCluster, RawClient, bytes]) -> None
     assert offsets(client, asked[0], version=0)["orders", 0] == (1, -1, 0)
 
 
+def test_partitions_take_turns(one: tuple[ServedCluster, RawClient, bytes]) -> None:
+    """One with many records does not keep a member from the others."""
+    _, client, topic_id = one
+    now_ms = int(time.time() * 1000)
+    assert produce(client, batch(b"d", first_ms=now_ms), partition=1).error_code == 0
+    beat(client)
+    how = {"max_records": 1, "share_acquire_mode": 1}
+    first = share_fetch(client, topic_id, acks={0: [], 1: []}, **how)
+    second = share_fetch(client, topic_id, 1, **how)
+    read = [
+        row.partition_index
+        for answer in (first, second)
+        for row in answer.responses[0].partitions
+        if row.acquired_records
+    ]
+    assert sorted(read) == [0, 1]
+
+
 def alter(client: RawClient, start: int, **topic: object) -> Message:
     """Move the start offset of partition 0."""
     row = {"partition_index": 0, "start_offset": start}
