@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import pytest
 from kafka_clusters import StartKafka
+from patience import eventually
 from serve.data.batches import batch, produce
 from serve.data.test_records import recent
 from serve.groups.shares import acquired, share_acknowledge, share_fetch
@@ -62,14 +63,16 @@ class Member:
 
     def wait_for_coordinator(self) -> None:
         """Wait until the group's coordinator has loaded its partition."""
-        deadline = time.monotonic() + 60
-        while True:
+
+        def described() -> Message:
             ask(self.client, "FindCoordinator", 6, coordinator_keys=[self.group])
-            answer = ask(self.client, "ShareGroupDescribe", 1, group_ids=[self.group])
-            if answer.groups[0].error_code not in _NOT_LOADED:
-                return
-            assert time.monotonic() < deadline, answer
-            time.sleep(0.1)
+            return ask(self.client, "ShareGroupDescribe", 1, group_ids=[self.group])
+
+        eventually(
+            described,
+            lambda answer: answer.groups[0].error_code not in _NOT_LOADED,
+            what="a coordinator that has loaded the group",
+        )
 
     def note(self, *values: object) -> None:
         """Remember something, with the group's name as ``G``."""
@@ -91,13 +94,20 @@ class Member:
 
     def join(self) -> int:
         """Join until there is an assignment; the epoch."""
-        answer = self.beat(0)
-        deadline = time.monotonic() + 60
-        while not (answer.assignment and answer.assignment.topic_partitions):
-            assert time.monotonic() < deadline
+        epoch = 0
+
+        def beat() -> Message:
+            nonlocal epoch
+            answer = self.beat(epoch)
             assert answer.error_code == 0
-            answer = self.beat(answer.member_epoch)
-        epoch: int = answer.member_epoch
+            epoch = answer.member_epoch
+            return answer
+
+        eventually(
+            beat,
+            lambda answer: answer.assignment and answer.assignment.topic_partitions,
+            what="an assignment",
+        )
         return epoch
 
     def refused(self, answer: Message) -> None:
