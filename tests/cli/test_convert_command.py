@@ -134,3 +134,41 @@ def test_a_plan_changes_nothing_that_terraform_ignores(
     assert change["address"] == "topic/a"
     changed = [field["path"] for field in change["fields"]]
     assert not [path for path in changed if "retention" in path]
+
+
+VARIABLES = """\
+variable "size" { type = number }
+variable "name" { type = string }
+resource "kafka_topic" "a" {
+  name               = var.name
+  partitions         = var.size
+  replication_factor = 1
+}
+"""
+
+
+def test_variables_take_values_from_the_command_and_the_environment(
+    kgitops: Kgitops, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, {"in/main.tf": VARIABLES, "a.tfvars": "size = 1\n", "b.tfvars": "size = 2\n"})
+    monkeypatch.setenv("TF_VAR_name", "orders")
+    monkeypatch.setenv("TF_VAR_size", "9")
+    given = ("--var-file", tmp_path / "a.tfvars", "--var-file", tmp_path / "b.tfvars")
+    ran = kgitops("convert", tmp_path / "in", "-o", tmp_path / "out", *given)
+    assert ran.code == 0, ran.err
+    written = (tmp_path / "out/manifests/main.yaml").read_text()
+    assert "{name: orders}" in written
+    assert "partitions: 2" in written
+    ran = kgitops("convert", tmp_path / "in", "-o", tmp_path / "x", "--var-file", "none.tfvars")
+    assert ran.code == 64
+    assert "--var-file none.tfvars: there is no such file; correct the path" in ran.said
+
+
+def test_topics_for_another_run_are_listed(kgitops: Kgitops, tmp_path: Path) -> None:
+    compose = 'services: {kafka: {environment: {KAFKA_CREATE_TOPICS: "a:1:1"}}}\n'
+    write(tmp_path / "in", {"topics.yaml": TOPIC, "compose.yml": compose})
+    ran = kgitops("convert", tmp_path / "in", "-o", tmp_path / "out")
+    assert ran.code == 0, ran.err
+    line = "compose.yml:1 KAFKA_CREATE_TOPICS: convert with --from compose"
+    assert line in ran.said
+    assert line in (tmp_path / "out/CONVERTED.md").read_text()
