@@ -45,7 +45,7 @@ MOST_MODULES = {
     "reconcile": 49,
     "report": 54,
     "sandbox": 11,
-    "serve": 101,
+    "serve": 104,
     "virtual_clusters": 9,
     "wire": 15,
     "workflow": 38,

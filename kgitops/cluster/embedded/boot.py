@@ -40,6 +40,8 @@ OpenEvaluator = Callable[[Bundle], PolicyEvaluator]
 """Opens the evaluator of a bundle; tests may give another one than the product's."""
 
 _NUMBERS = frozenset({"num.partitions", "default.replication.factor"})
+_MIGRATION_POLICY = "group.consumer.migration.policy"
+_MIGRATION_POLICIES = "bidirectional", "upgrade", "downgrade", "disabled"
 _log = logging.getLogger(__name__)
 
 
@@ -125,6 +127,10 @@ def check_static_configs(options: Options) -> None:
             if not re.fullmatch("[1-9][0-9]{0,8}", configs[key].strip()):
                 value = configs[key]
                 wrong = f"Invalid value {value} for configuration {key}: it must be above 0"
+        policy = configs.get(_MIGRATION_POLICY, _MIGRATION_POLICIES[0]).strip()
+        if policy.lower() not in _MIGRATION_POLICIES:
+            known = ", ".join(_MIGRATION_POLICIES)
+            wrong = f"Invalid value {policy} for configuration {_MIGRATION_POLICY}: write {known}"
         if wrong:
             raise KgitopsError(
                 f"the embedded cluster's brokers can't start with these configs: {wrong}; correct "

@@ -17,8 +17,8 @@ from kgitops.cluster.embedded.client.groups.groups import GroupState
 from kgitops.model.results import ErrorCode
 from kgitops.serve.groups.checks import commit_error, heartbeat
 from kgitops.serve.groups.consumers.coordinator import ConsumerGroups
-from kgitops.serve.groups.consumers.group import HeartbeatAnswer
-from kgitops.serve.groups.consumers.heartbeats import ConsumerHeartbeat, FindTopics
+from kgitops.serve.groups.consumers.group import HeartbeatAnswer, ModernGroup
+from kgitops.serve.groups.consumers.heartbeats import ConsumerHeartbeat, FencedError, FindTopics
 from kgitops.serve.groups.expiring import Leaving, expired, leave, next_deadline_ms
 from kgitops.serve.groups.group import (
     NO_GENERATION,
@@ -30,6 +30,12 @@ from kgitops.serve.groups.group import (
     kept_alive,
 )
 from kgitops.serve.groups.joining import Joining, join, subscribed_topics
+from kgitops.serve.groups.migration import (
+    downgraded,
+    may_be_downgraded,
+    told_to_join_again,
+    upgraded,
+)
 from kgitops.serve.groups.settings import GroupSettings
 from kgitops.serve.groups.share_groups import ShareError, ShareGroups
 from kgitops.serve.groups.syncing import Syncing, sync
@@ -44,8 +50,9 @@ class GroupCoordinator:
 
     def __init__(self, settings: GroupSettings) -> None:
         self.settings = settings
-        self.consumers = ConsumerGroups(settings, self._now_ms)
-        """The groups of KIP-848. A group is of the kind of its first member, while it has any."""
+        self.consumers = ConsumerGroups(settings, self._now_ms, self._downgrade)
+        """The groups of KIP-848. A group is of the kind of its first member, until a member of the
+        other kind takes it over (migration.py)."""
         self.shares = ShareGroups(self._now_ms)
         """The groups of KIP-932. A share group stays one until it is deleted."""
         self._groups: dict[str, Group] = {}
@@ -106,11 +113,15 @@ class GroupCoordinator:
             self._soon(lambda: self._forget(group))
 
     async def join(
-        self, group: str, request: Joining, create: Callable[[], Awaitable[ErrorCode]]
+        self,
+        group: str,
+        request: Joining,
+        find: FindTopics,
+        create: Callable[[], Awaitable[ErrorCode]],
     ) -> JoinAnswer:
         """Let a member join; ``create`` puts the group into the store."""
         known = request.member_id != NO_MEMBER
-        if group not in self._groups and known:
+        if group not in self._groups and known and not self.consumers.has_members(group):
             return JoinAnswer(error=ErrorCode.UNKNOWN_MEMBER_ID, member_id=request.member_id)
         with self._arrival(group):
             held = self._groups.get(group)
@@ -118,9 +129,11 @@ class GroupCoordinator:
                 error = await create()
                 if error is not ErrorCode.NONE:
                     return JoinAnswer(error=error, member_id=request.member_id)
-            if self.consumers.has_members(group) or self.shares.group(group) is not None:
+            if self.shares.group(group) is not None:
                 error = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
                 return JoinAnswer(error=error, member_id=request.member_id)
+            if self.consumers.has_members(group):
+                return self.consumers.join(group, request, find)
             self.consumers.forget(group)
             held = self._groups.get(group, Group())
             answer = self._waits_for(request.ticket)
@@ -129,6 +142,8 @@ class GroupCoordinator:
 
     async def sync(self, group: str, request: Syncing) -> SyncAnswer:
         """Let a member fetch its assignment; the leader brings all."""
+        if self.consumers.has_members(group):
+            return self.consumers.sync(group, request)
         held = self._groups.get(group)
         if held is None:
             return SyncAnswer(error=ErrorCode.UNKNOWN_MEMBER_ID)
@@ -140,6 +155,8 @@ class GroupCoordinator:
         self, group: str, member_id: str, instance_id: str | None, generation: int
     ) -> ErrorCode:
         """Take a sign of life; the error tells a member of a rebalance."""
+        if self.consumers.has_members(group):
+            return self.consumers.classic_heartbeat(group, member_id, instance_id, generation)
         held = self._groups.get(group)
         if held is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
@@ -149,6 +166,8 @@ class GroupCoordinator:
 
     def leave(self, group: str, members: Sequence[Leaving]) -> Sequence[ErrorCode]:
         """Let members leave; an answer for each."""
+        if self.consumers.has_members(group):
+            return self.consumers.leave(group, members)
         held = self._groups.get(group)
         if held is None:
             return [ErrorCode.UNKNOWN_MEMBER_ID for _ in members]
@@ -169,15 +188,14 @@ class GroupCoordinator:
                 error = await create()
                 if error is not ErrorCode.NONE:
                     return HeartbeatAnswer(error=error)
-            held = self._groups.get(group)
-            classic = held is not None and held.state is not GroupState.EMPTY
-            if classic or self.shares.group(group) is not None:
+            self._loop = asyncio.get_running_loop()
+            classic, share = self._groups.get(group), self.shares.group(group)
+            if classic is None and share is None:
+                return self.consumers.heartbeat(group, request, find)
+            if classic is None or request.epoch != 0:
                 message = f"Group {group} is not a consumer group."
                 return HeartbeatAnswer(error=ErrorCode.GROUP_ID_NOT_FOUND, message=message)
-            if held is not None and request.epoch == 0:
-                self._forget(group)
-            self._loop = asyncio.get_running_loop()
-            return self.consumers.heartbeat(group, request, find)
+            return self._take_over(group, classic, request, find)
 
     async def in_share_group(
         self, group: str, create: Callable[[], Awaitable[ErrorCode]], change: Callable[[], T]
@@ -212,6 +230,28 @@ class GroupCoordinator:
         self._tickets += 1
         return self._tickets
 
+    def _take_over(
+        self, group: str, classic: Group, request: ConsumerHeartbeat, find: FindTopics
+    ) -> HeartbeatAnswer:
+        """Let a member of KIP-848 join a classic group, which becomes one of its kind."""
+        upgrade = None
+        if classic.state is not GroupState.EMPTY:
+            try:
+                upgrade = upgraded(group, classic, find, self._now_ms(), self.settings)
+            except FencedError as error:
+                return error.answer
+        answer = self.consumers.heartbeat(group, request, find, upgrade)
+        if answer.error is ErrorCode.NONE:
+            self._hand_out(told_to_join_again(classic))
+            self._remove(group)
+        return answer
+
+    def _downgrade(self, group: str, before: ModernGroup, after: ModernGroup) -> bool:
+        if not may_be_downgraded(before, after, self.settings):
+            return False
+        self._keep(group, downgraded(before, after, self._now_ms()))
+        return True
+
     @contextmanager
     def _arrival(self, group: str) -> Iterator[None]:
         """Keep the group from being deleted while somebody is about to join it."""
@@ -235,12 +275,21 @@ class GroupCoordinator:
         finally:
             del self._waiting[ticket]
 
-    def _keep(self, group: str, held: Group) -> None:
-        """Hand out the step's answers, and wake up when something is due."""
-        for ticket, answer in held.answers:
+    def _hand_out(self, group: Group) -> None:
+        for ticket, answer in group.answers:
             future = self._waiting.get(ticket)
             if future is not None and not future.done():
                 future.set_result(answer)
+
+    def _remove(self, group: str) -> None:
+        del self._groups[group]
+        timer = self._timers.pop(group, None)
+        if timer is not None:
+            timer.cancel()
+
+    def _keep(self, group: str, held: Group) -> None:
+        """Hand out the step's answers, and wake up when something is due."""
+        self._hand_out(held)
         self._groups[group] = replace(held, answers=()) if held.answers else held
         timer = self._timers.pop(group, None)
         if timer is not None:
@@ -263,8 +312,7 @@ class GroupCoordinator:
     def _forget(self, group: str) -> None:
         held = self._groups.get(group)
         if held is not None and held.state is GroupState.EMPTY and not held.pending:
-            del self._groups[group]
-            self._timers.pop(group, None)
+            self._remove(group)
         self.consumers.forget(group)
         self.shares.forget(group)
 

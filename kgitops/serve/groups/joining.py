@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from kgitops.cluster.embedded.client.groups.groups import GroupState
 from kgitops.model.results import ErrorCode
 from kgitops.serve.groups.checks import member_error
+from kgitops.serve.groups.embedded_protocol import CONSUMER, read_subscription
 from kgitops.serve.groups.group import (
     NO_MEMBER,
     ClassicMember,
@@ -26,8 +27,6 @@ from kgitops.serve.groups.rebalancing import (
     without_members,
 )
 from kgitops.serve.groups.settings import GroupSettings
-from kgitops.wire import messages
-from kgitops.wire.codec import read
 from kgitops.wire.errors import MalformedError
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
@@ -36,10 +35,6 @@ meanwhile."""
 
 MOST_PENDING = 5_000
 """The ids that are given out and not joined with: each costs no more than a request."""
-CONSUMER = "consumer"
-"""The protocol type of consumers; Connect and others use groups for themselves."""
-_VERSION_BYTES = 2
-_NEWEST = 3
 
 
 class Joining(Struct, frozen=True, kw_only=True):
@@ -204,18 +199,7 @@ def subscribed_topics(group: Group) -> frozenset[str] | None:
     for member in group.members.values():
         for _, metadata in member.protocols[:1]:
             try:
-                topics.update(_topics(metadata))
+                topics.update(read_subscription(metadata).topics)
             except MalformedError:
                 return None
     return frozenset(topics)
-
-
-def _topics(metadata: bytes) -> list[str]:
-    version = int.from_bytes(metadata[:_VERSION_BYTES], "big")
-    topics: list[str] = read(
-        messages.ConsumerProtocolSubscription,
-        min(version, _NEWEST),
-        metadata,
-        _VERSION_BYTES,
-    ).topics
-    return topics

@@ -1,9 +1,29 @@
 """The brokers' configs that groups depend on."""
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Self
 
 from msgspec import Struct
+
+
+class MigrationPolicy(StrEnum):
+    """``group.consumer.migration.policy``."""
+
+    BIDIRECTIONAL = "bidirectional"
+    UPGRADE = "upgrade"
+    DOWNGRADE = "downgrade"
+    DISABLED = "disabled"
+
+    @property
+    def upgrades(self) -> bool:
+        """Return True if a member of KIP-848 may take over a classic group."""
+        return self in {MigrationPolicy.BIDIRECTIONAL, MigrationPolicy.UPGRADE}
+
+    @property
+    def downgrades(self) -> bool:
+        """Return True if a group becomes classic when its last member of KIP-848 goes."""
+        return self in {MigrationPolicy.BIDIRECTIONAL, MigrationPolicy.DOWNGRADE}
 
 
 class GroupSettings(Struct, frozen=True, kw_only=True):
@@ -19,19 +39,23 @@ class GroupSettings(Struct, frozen=True, kw_only=True):
     consumer_max_size: int = 2**31 - 1
     share_max_size: int = 200
     share_max_sessions: int = 2000
+    migration_policy: MigrationPolicy = MigrationPolicy.BIDIRECTIONAL
 
     @classmethod
     def of(cls, configs: Mapping[str, str]) -> Self:
         """The settings in a broker's properties file, with defaults for what it leaves out."""
+        policy = configs.get(_MIGRATION_POLICY, MigrationPolicy.BIDIRECTIONAL).strip().lower()
         return cls(
+            migration_policy=MigrationPolicy(policy),
             **{
                 field: int(configs[key])
                 for field, key in _KEYS.items()
                 if configs.get(key, "").strip().isdecimal()
-            }
+            },
         )
 
 
+_MIGRATION_POLICY = "group.consumer.migration.policy"
 _KEYS = {
     "initial_delay_ms": "group.initial.rebalance.delay.ms",
     "min_session_timeout_ms": "group.min.session.timeout.ms",

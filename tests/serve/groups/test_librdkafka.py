@@ -101,3 +101,35 @@ def test_a_static_consumer_comes_back(server: KafkaServer, client: RawClient) ->
         assert server.cluster.groups.group("g").generation == generation
     finally:
         first.close()
+
+
+def test_consumers_move_to_kip_848_and_back(server: KafkaServer, client: RawClient) -> None:
+    """One after the other: all partitions are read and no offset is lost, in either direction."""
+    from confluent_kafka import Consumer, TopicPartition
+
+    def has_half(*consumers: Consumer) -> Callable[[], bool]:
+        return lambda: all(len(assigned(consumer)) == 2 for consumer in consumers)
+
+    def started(protocol: str) -> Consumer:
+        consumer = Consumer(configs(server, protocol))
+        consumer.subscribe(["orders"])
+        return consumer
+
+    make_topic(client, "orders", 4)
+    running = [started("classic"), started("classic")]
+    try:
+        poll_until(running, has_half(*running))
+        mine = min(assigned(running[0]))
+        offset = TopicPartition("orders", mine, 7, metadata="note")
+        running[0].commit(offsets=[offset], asynchronous=False)
+        for protocol in ("consumer", "consumer", "classic", "classic"):
+            running.append(started(protocol))
+            poll_until(running, lambda: sorted(map(len, map(assigned, running))) == [1, 1, 2])
+            running.pop(0).close()
+            poll_until(running, has_half(*running))
+            kept = running[-1].committed([TopicPartition("orders", mine)], timeout=30)[0]
+            assert (kept.offset, kept.metadata) == (7, "note")
+        assert server.cluster.groups.consumers.group("g") is None
+    finally:
+        for consumer in running:
+            consumer.close()

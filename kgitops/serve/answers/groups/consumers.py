@@ -33,8 +33,8 @@ from kgitops.serve.patterns import InvalidPatternError
 from kgitops.wire import messages
 from kgitops.wire.messages import Message
 
-_CONSUMER = 1
-"""The type of a member that speaks KIP-848."""
+_CLASSIC, _CONSUMER = 0, 1
+"""The type of a member that speaks the classic protocol, and of one that speaks KIP-848."""
 _UNSEEN = "The group has described topic(s) that the client is not authorized to describe."
 
 
@@ -92,7 +92,7 @@ async def _beat(call: ApiCall, request: Message) -> HeartbeatAnswer:
     return await call.cluster.groups.consumer_heartbeat(
         physical,
         beat,
-        lambda names: _topics(call, names),
+        lambda names: group_topics(call, names),
         lambda: call.decide(lambda: call.admin.create_group(request.group_id).code),
     )
 
@@ -135,7 +135,7 @@ def _sees_all(call: ApiCall, names: Iterable[str]) -> bool:
     return all(Operation.DESCRIBE in operations for operations in allowed.values())
 
 
-def _topics(call: ApiCall, names: Iterable[str]) -> Mapping[str, ReadTopic]:
+def group_topics(call: ApiCall, names: Iterable[str]) -> Mapping[str, ReadTopic]:
     """The topics of these names that exist, by the names that the group's members have."""
     found = call.admin.group_topics(names)
     return {name: ReadTopic(topic_id_bytes(id_), count) for name, (id_, count) in found.items()}
@@ -201,7 +201,7 @@ def _member(group: ModernGroup, member: ConsumerMember, names: Mapping[bytes, st
         subscribed_topic_regex=member.pattern or None,
         assignment=_assignment(member.assigned, names),
         target_assignment=_assignment(group.target.get(member.id, frozenset()), names),
-        member_type=_CONSUMER,
+        member_type=_CLASSIC if member.classic else _CONSUMER,
     )
 
 

@@ -4,6 +4,7 @@ import uuid
 
 from kgitops.model.resources.acls import Operation
 from kgitops.model.results import ErrorCode
+from kgitops.serve.answers.groups.consumers import group_topics
 from kgitops.serve.answers.groups.groups import coordinated
 from kgitops.serve.call import ApiCall
 from kgitops.serve.groups.expiring import Leaving
@@ -35,6 +36,7 @@ async def join_group(call: ApiCall, request: Message) -> Message:
         answer = await call.cluster.groups.join(
             physical,
             _joining(call, request),
+            lambda names: group_topics(call, names),
             lambda: call.decide(lambda: call.admin.create_group(request.group_id).code),
         )
     else:

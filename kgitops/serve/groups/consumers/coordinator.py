@@ -1,9 +1,15 @@
 """Keeps the groups of KIP-848 and their timers; groups change in the event loop alone."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from kgitops.model.results import ErrorCode
+from kgitops.serve.groups.consumers.classic_members import (
+    classic_heartbeat,
+    classic_join,
+    classic_leave,
+    classic_sync,
+)
 from kgitops.serve.groups.consumers.group import HeartbeatAnswer, ModernGroup
 from kgitops.serve.groups.consumers.heartbeats import (
     ConsumerHeartbeat,
@@ -15,15 +21,26 @@ from kgitops.serve.groups.consumers.reconciling import (
     next_consumer_deadline_ms,
     without_late_consumers,
 )
+from kgitops.serve.groups.expiring import Leaving
+from kgitops.serve.groups.group import JoinAnswer, SyncAnswer
+from kgitops.serve.groups.joining import Joining
 from kgitops.serve.groups.settings import GroupSettings
+from kgitops.serve.groups.syncing import Syncing
 
 
 class ConsumerGroups:
     """The groups of KIP-848, by their physical ids."""
 
-    def __init__(self, settings: GroupSettings, now_ms: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        settings: GroupSettings,
+        now_ms: Callable[[], int],
+        downgrade: Callable[[str, ModernGroup, ModernGroup], bool],
+    ) -> None:
         self._settings = settings
         self._now_ms = now_ms
+        self._downgrade = downgrade
+        """Makes a group, as it was before and is after a step, a classic one if it is to be one."""
         self._groups: dict[str, ModernGroup] = {}
         self._timers: dict[str, asyncio.TimerHandle] = {}
 
@@ -37,10 +54,14 @@ class ConsumerGroups:
         return held is not None and bool(held.members)
 
     def heartbeat(
-        self, group: str, request: ConsumerHeartbeat, find: FindTopics
+        self,
+        group: str,
+        request: ConsumerHeartbeat,
+        find: FindTopics,
+        upgraded: ModernGroup | None = None,
     ) -> HeartbeatAnswer:
-        """Answer a heartbeat; the first one of a group makes it."""
-        held = self._groups.get(group)
+        """Answer a heartbeat; the first one of a group makes it, or takes over a classic group."""
+        held = upgraded or self._groups.get(group)
         if held is None and request.epoch != 0:
             return HeartbeatAnswer(
                 error=ErrorCode.GROUP_ID_NOT_FOUND, message=f"Group {group} not found."
@@ -53,6 +74,36 @@ class ConsumerGroups:
             return error.answer
         self._keep(group, held)
         return answer
+
+    def join(self, group: str, request: Joining, find: FindTopics) -> JoinAnswer:
+        """Answer JoinGroup in a group that has members."""
+        changed, answer = classic_join(
+            self._groups[group], request, find, self._now_ms(), self._settings
+        )
+        self._keep(group, changed)
+        return answer
+
+    def sync(self, group: str, request: Syncing) -> SyncAnswer:
+        """Answer SyncGroup in a group that has members."""
+        changed, answer = classic_sync(self._groups[group], request, self._now_ms())
+        self._keep(group, changed)
+        return answer
+
+    def classic_heartbeat(
+        self, group: str, member_id: str, instance_id: str | None, generation: int
+    ) -> ErrorCode:
+        """Answer Heartbeat in a group that has members."""
+        changed, error = classic_heartbeat(
+            self._groups[group], member_id, instance_id, generation, self._now_ms()
+        )
+        self._keep(group, changed)
+        return error
+
+    def leave(self, group: str, members: Sequence[Leaving]) -> Sequence[ErrorCode]:
+        """Answer LeaveGroup in a group that has members."""
+        changed, errors = classic_leave(self._groups[group], members)
+        self._keep(group, changed)
+        return errors
 
     def check_commit(
         self, held: ModernGroup, member_id: str, epoch: int, *, transactional: bool = False
@@ -69,7 +120,9 @@ class ConsumerGroups:
         member = held.members.get(member_id or "")
         if member is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
-        return ErrorCode.NONE if member.epoch == epoch else ErrorCode.STALE_MEMBER_EPOCH
+        if member.epoch == epoch:
+            return ErrorCode.NONE
+        return ErrorCode.ILLEGAL_GENERATION if member.classic else ErrorCode.STALE_MEMBER_EPOCH
 
     def forget(self, group: str) -> None:
         """Forget a group without members: it was deleted, or becomes a classic one."""
@@ -82,10 +135,14 @@ class ConsumerGroups:
             timer.cancel()
 
     def _keep(self, group: str, held: ModernGroup) -> None:
+        before = self._groups.get(group)
         self._groups[group] = held
         timer = self._timers.pop(group, None)
         if timer is not None:
             timer.cancel()
+        if before is not None and self._downgrade(group, before, held):
+            del self._groups[group]
+            return
         deadline_ms = next_consumer_deadline_ms(held)
         if deadline_ms is not None:
             loop = asyncio.get_running_loop()

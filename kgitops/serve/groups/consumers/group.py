@@ -4,7 +4,7 @@ Partitions are (topic id, partition). The group's epoch rises with each change o
 the target assignment is made for that epoch, and every member reaches it in its own time.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 from msgspec import Struct, field
@@ -45,6 +45,18 @@ class ReconciledState(StrEnum):
     """Others still read partitions that it is to have."""
 
 
+class ClassicSession(Struct, frozen=True, kw_only=True):
+    """A member's side of the classic protocol: JoinGroup, SyncGroup and Heartbeat."""
+
+    timeout_ms: int
+    protocols: Sequence[tuple[str, bytes]]
+    """The member's assignors, its favourite first, each with the bytes of its subscription."""
+    join_by_ms: int | None = None
+    """The time by which a member that was told of a rebalance must have joined again."""
+    sync_by_ms: int | None = None
+    """The time by which a member that joined must have fetched its assignment."""
+
+
 class ConsumerMember(Struct, frozen=True, kw_only=True):
     """A member, what it reads, and the partitions it has."""
 
@@ -70,6 +82,8 @@ class ConsumerMember(Struct, frozen=True, kw_only=True):
     """The end of its session."""
     revoked_by_ms: int | None = None
     """The time by which it must have given up what it is told to."""
+    classic: ClassicSession | None = None
+    """None for a member that speaks KIP-848."""
 
     @property
     def reads(self) -> frozenset[str]:
@@ -106,6 +120,16 @@ class ModernGroup(Struct, frozen=True, kw_only=True):
             for member in self.members.values()
         )
         return ConsumerGroupState.STABLE if reached else ConsumerGroupState.RECONCILING
+
+    @property
+    def only_classic(self) -> bool:
+        """True if the group has members, and none of them speaks KIP-848."""
+        return bool(self.members) and all(item.classic for item in self.members.values())
+
+    @property
+    def topic_names(self) -> Mapping[bytes, str]:
+        """The members' names of the topics, by id."""
+        return {topic.id: name for name, topic in self.topics.items()}
 
     @property
     def subscribed(self) -> frozenset[str]:

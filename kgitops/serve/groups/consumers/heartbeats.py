@@ -116,12 +116,7 @@ def consumer_heartbeat(
         group, member = _joining(group, request, settings)
     else:
         member = _checked(group, request)
-    group = _updated(group, member, request)
-    topics = find(group.subscribed)
-    if topics != group.topics and group.target_epoch == group.epoch:
-        group = replace(group, epoch=group.epoch + 1)
-    if group.target_epoch < group.epoch:
-        group = assigned(group, topics)
+    group = retargeted(with_subscription(group, member, request), find)
     updated = reconciled(group, group.members[request.member_id], request.owned, now_ms)
     updated = replace(updated, expires_ms=now_ms + settings.consumer_session_timeout_ms)
     tells = request.epoch == 0 or request.tells_all or updated.assigned != member.assigned
@@ -130,19 +125,27 @@ def consumer_heartbeat(
     )
 
 
+def retargeted(group: ModernGroup, find: FindTopics) -> ModernGroup:
+    """The group with a target for its members and the topics that exist now."""
+    topics = find(group.subscribed)
+    if topics != group.topics and group.target_epoch == group.epoch:
+        group = replace(group, epoch=group.epoch + 1)
+    return assigned(group, topics) if group.target_epoch < group.epoch else group
+
+
 def _joining(
     group: ModernGroup, request: ConsumerHeartbeat, settings: GroupSettings
 ) -> tuple[ModernGroup, ConsumerMember]:
     """The group with a member that is new, or begins again: it has no partitions."""
     static = group.static_member(request.instance_id)
     if static is not None and static.id != request.member_id:
-        if static.epoch != LEAVES_FOR_A_WHILE:
+        if static.epoch != LEAVES_FOR_A_WHILE and static.classic is None:
             raise FencedError(
                 ErrorCode.UNRELEASED_INSTANCE_ID,
                 f"Static member {static.id} with instance id {static.instance_id} was not removed "
                 "from the group. Release it first.",
             )
-        return _replaced(group, static, request.member_id)
+        return with_replaced(group, static, request.member_id)
     known = group.members.get(request.member_id)
     if known is None and len(group.members) >= settings.consumer_max_size:
         raise FencedError(
@@ -165,7 +168,7 @@ def _joining(
     return with_consumer(group, member), member
 
 
-def _replaced(
+def with_replaced(
     group: ModernGroup, static: ConsumerMember, member_id: str
 ) -> tuple[ModernGroup, ConsumerMember]:
     """A static member came back as another process: it has what was kept for it."""
@@ -215,7 +218,9 @@ def _checked(group: ModernGroup, request: ConsumerHeartbeat) -> ConsumerMember:
     )
 
 
-def _updated(group: ModernGroup, member: ConsumerMember, request: ConsumerHeartbeat) -> ModernGroup:
+def with_subscription(
+    group: ModernGroup, member: ConsumerMember, request: ConsumerHeartbeat
+) -> ModernGroup:
     """The group with what the request says of its member; a new subscription raises the epoch."""
     timeout_ms = request.rebalance_timeout_ms
     updated = replace(
@@ -228,6 +233,7 @@ def _updated(group: ModernGroup, member: ConsumerMember, request: ConsumerHeartb
         pattern=member.pattern if request.pattern is None else request.pattern,
         matched=request.matched,
         assignor=request.assignor or member.assignor,
+        classic=None,
     )
     changed = (updated.reads, updated.assignor) != (member.reads, member.assignor)
     if changed and group.target_epoch == group.epoch:

@@ -42,13 +42,11 @@ def _next(
             revoking=given_up,
             revoked_by_ms=now_ms + member.rebalance_timeout_ms,
         )
-    others = (item for item in group.members.values() if item.id != member.id)
-    taken = NOTHING.union(*(item.held for item in others))
-    unreleased = (target - kept) & taken
+    taken = unreleased(group, replace(member, assigned=kept))
     return replace(
         member,
-        state=ReconciledState.UNRELEASED if unreleased else ReconciledState.STABLE,
-        assigned=target - unreleased,
+        state=ReconciledState.UNRELEASED if taken else ReconciledState.STABLE,
+        assigned=target - taken,
         revoking=NOTHING,
         revoked_by_ms=None,
         previous_epoch=member.previous_epoch
@@ -56,6 +54,13 @@ def _next(
         else member.epoch,
         epoch=group.target_epoch,
     )
+
+
+def unreleased(group: ModernGroup, member: ConsumerMember) -> Partitions:
+    """Partitions of the member's target that it lacks because other members still have them."""
+    others = (item for item in group.members.values() if item.id != member.id)
+    missing = group.target.get(member.id, NOTHING) - member.assigned
+    return missing & NOTHING.union(*(item.held for item in others))
 
 
 def next_consumer_deadline_ms(group: ModernGroup) -> int | None:
@@ -72,4 +77,7 @@ def without_late_consumers(group: ModernGroup, now_ms: int) -> ModernGroup:
 
 
 def _deadlines(member: ConsumerMember) -> list[int]:
-    return [time for time in (member.expires_ms, member.revoked_by_ms) if time is not None]
+    times = [member.expires_ms, member.revoked_by_ms]
+    if member.classic is not None:
+        times += [member.classic.join_by_ms, member.classic.sync_by_ms]
+    return [time for time in times if time is not None]

@@ -6,11 +6,18 @@ from serve.answers.groups.group_client import (
     at_coordinator,
     commit,
     commit_request,
+    fetch,
+    heartbeat,
+    join,
     join_request,
     make_topic,
+    sync,
 )
-from serve.raw_client import RawClient
+from serve.raw_client import RawClient, raw_client
+from serve.served import cluster_of
 
+from kgitops.serve.background import serving
+from kgitops.serve.groups.embedded_protocol import read_assignment, write_assignment
 from kgitops.serve.server import KafkaServer
 from kgitops.wire import messages
 from kgitops.wire.messages import Message
@@ -67,7 +74,7 @@ def test_a_member_of_a_consumer_group(server: KafkaServer, client: RawClient) ->
         assert (listed.group_state, listed.group_type) == ("Stable", "consumer")
         classic = messages.DescribeGroupsRequest(groups=["g"])
         assert member.ask("DescribeGroups", 6, classic).groups[0].error_code == 69
-        assert member.ask("JoinGroup", 9, join_request("g")).error_code == 23
+        assert member.ask("JoinGroup", 9, join_request("g")).error_code == 79
         delete = messages.DeleteGroupsRequest(groups_names=["g"])
         assert member.ask("DeleteGroups", 2, delete).results[0].error_code == 68
         assert beat(member, id_, -1).member_epoch == -1
@@ -107,3 +114,77 @@ def test_refused_heartbeats(server: KafkaServer, client: RawClient) -> None:
         elsewhere = RawClient(other)
         stack.callback(elsewhere.close)
         assert first_beat(elsewhere).error_code == 16
+
+
+def listed_type(member: RawClient) -> tuple[str, str]:
+    """The state and the type of the group."""
+    (group,) = member.ask("ListGroups", 5).groups
+    return group.group_state, group.group_type
+
+
+def committed(member: RawClient) -> dict[int, int]:
+    """The group's offsets in the first partitions of ``orders``."""
+    rows = fetch(member, 9, "g", {"orders": [0, 1]})
+    return {partition: row[0] for (_, partition), row in rows.items()}
+
+
+def partitions_of(assignment: bytes) -> list[int]:
+    """The partitions that a classic member is assigned."""
+    rows = read_assignment(assignment).assigned_partitions
+    return [item for row in rows for item in row.partitions]
+
+
+def test_a_group_is_taken_over_and_given_back(server: KafkaServer, client: RawClient) -> None:
+    """With its members and its committed offsets, in both directions."""
+    topic_id = make_topic(client, "orders")
+    with ExitStack() as stack:
+        old, new = at_coordinator(stack, server, client, "g", 2)
+        joined = join(old, "g")
+        everything = write_assignment([("orders", item) for item in range(3)], b"\0\0")
+        sync(old, "g", joined, {joined.member_id: everything})
+        mine = commit_request("g", "orders", {0: 7}, joined=joined)
+        assert commit(old, 9, mine) == {0: 0}
+        first = first_beat(new, "n")
+        assert (first.error_code, first.assignment.topic_partitions) == (0, [])
+        assert listed_type(new) == ("Reconciling", "consumer")
+        assert heartbeat(old, "g", joined) == 27
+        assert commit(old, 9, commit_request("g", "orders", {1: 8}, joined=joined)) == {1: 0}
+        again = join(old, "g", member_id=joined.member_id)
+        assert (again.leader, again.members) == ("", [])
+        had = sync(old, "g", again, {})
+        assert (had.error_code, len(partitions_of(had.assignment))) == (0, 2)
+        assert commit(old, 9, mine) == {0: 22}
+        (given,) = beat(new, "n", first.member_epoch).assignment.topic_partitions
+        assert (given.topic_id, len(given.partitions)) == (topic_id, 1)
+        request = messages.ConsumerGroupDescribeRequest(group_ids=["g"])
+        (found,) = new.ask("ConsumerGroupDescribe", 1, request).groups
+        types = {row.member_id: row.member_type for row in found.members}
+        assert (found.group_state, types) == ("Stable", {joined.member_id: 0, "n": 1})
+        assert committed(new) == {0: 7, 1: 8}
+        assert beat(new, "n", -1).error_code == 0
+        assert listed_type(old) == ("PreparingRebalance", "classic")
+        assert heartbeat(old, "g", again) == 27
+        assert beat(new, "n", 2).error_message == "Group g is not a consumer group."
+        last = join(old, "g", member_id=joined.member_id)
+        assert last.leader == joined.member_id
+        assert committed(new) == {0: 7, 1: 8}
+
+
+def test_the_migration_policy_is_a_config() -> None:
+    """Without upgrades the newcomer is refused, and the classic member notices nothing."""
+    cluster = cluster_of(static_configs={"group.consumer.migration.policy": "Downgrade"})
+    with ExitStack() as stack:
+        stack.callback(cluster.close)
+        server = stack.enter_context(serving(cluster))
+        client = stack.enter_context(raw_client(server.endpoints[0]))
+        make_topic(client, "orders")
+        old, new = at_coordinator(stack, server, client, "g", 2)
+        joined = join(old, "g")
+        sync(old, "g", joined, {joined.member_id: b""})
+        answer = first_beat(new, "n")
+        assert (answer.error_code, answer.error_message) == (
+            69,
+            "Cannot upgrade classic group g to consumer group because online upgrade is disabled.",
+        )
+        assert heartbeat(old, "g", joined) == 0
+        assert listed_type(old) == ("Stable", "classic")
