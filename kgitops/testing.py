@@ -146,7 +146,7 @@ def cluster(
             host=LOOPBACK,
             port=0,
             folder=chosen.base,
-            forwarding=ForwardingOptions(controllers=controllers),
+            forwarding=ForwardingOptions(controllers=controllers, internal_topics=True),
         )
         with serving(embedded, options) as server:
             yield ClusterForTests(server)

@@ -8,6 +8,7 @@ from contextlib import nullcontext
 
 from kgitops.model.results import ErrorCode
 from kgitops.serve.announced import Announced, announced_versions, api_versions, api_versions_body
+from kgitops.serve.answers.groups.groups import finds_any
 from kgitops.serve.answers.table import ANSWERS, WAITING, Thread
 from kgitops.serve.call import ApiCall, Later, decide_in, make_call
 from kgitops.serve.forwarding.apis import FORWARDED, common_versions
@@ -214,8 +215,14 @@ class Dispatcher:
 
     async def _find_coordinator(self, frame: RequestFrame, connection: ClientConnection) -> Answer:
         """Have the topic of a coordinator created before the coordinator is found."""
-        request = read_message(frame)
-        if not await self._brokers.topics.ensure_coordinator(request.key_type, connection):
+        request, topics = read_message(frame), self._brokers.topics
+        missing = not topics.has_coordinator(request.key_type, connection.node)
+        # As on Kafka, a client that may use no coordinator has no topic created.
+        if (
+            missing
+            and finds_any(self._call(frame, connection), request)
+            and not await topics.create_coordinator(request.key_type, connection.node)
+        ):
             return _frame(frame, not_available(request, frame.version))
         if _FIND_COORDINATOR in WAITING:
             return await self._wait_for(frame, connection)

@@ -72,6 +72,7 @@ def run_server(command: ServeCommand) -> None:
                     controllers=command.controllers,
                     consistency=Consistency(command.consistency),
                     lag_ms=command.lag_ms,
+                    internal_topics=True,
                 ),
             ),
         )

@@ -1,21 +1,27 @@
 """Topics that brokers have created: those that Metadata misses, and their own."""
 
 import threading
+from pathlib import Path
 
 import pytest
 from cluster.clusters import BOTH, a_grant
 from cluster.policing import Recorder, denying, policed
 from patience import eventually
+from serve.answers.groups.group_client import make_topic
 from serve.forwarding.test_envelopes import enveloped, frame_of
+from serve.raw_client import RawClient, raw_client
 from serve.served import served
 from serve.topic_requests import created, creating, new_topic, seen
 
 from kgitops.cluster.embedded.options import Compat
+from kgitops.library import open_project
 from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.results import ErrorCode
 from kgitops.policy import Principal
 from kgitops.serve.forwarding.brokers.internal_topics import create_topics_frame, internal_topic
 from kgitops.serve.forwarding.envelope import DefaultPrincipalSerde
+from kgitops.serve.nodes import Endpoint
+from kgitops.testing import cluster
 from kgitops.wire import messages
 from kgitops.wire.codec import read, write
 
@@ -197,3 +203,119 @@ def test_internal_topics_are_as_brokers_configs_say() -> None:
         topic = brokers.embedded.controller.image().topics.by_name[OFFSETS]
         assert (len(topic.assignment), len(topic.assignment[0])) == (7, 3)
         assert topic.configs["cleanup.policy"] == "compact"
+
+
+def coordinator_of(client: RawClient, key: str, key_type: int = 0) -> int:
+    """The error code of FindCoordinator."""
+    request = messages.FindCoordinatorRequest(coordinator_keys=[key], key_type=key_type)
+    code: int = client.ask("FindCoordinator", 6, request).coordinators[0].error_code
+    return code
+
+
+def found(client: RawClient, key_type: int = 0) -> None:
+    """Ask for a coordinator as clients do: again, until there is one."""
+    eventually(
+        lambda: coordinator_of(client, "g", key_type),
+        lambda code: not code,
+        what="the coordinator is found",
+    )
+
+
+def test_as_kafka_has_it_coordinators_come_with_their_topics() -> None:
+    """F590-35, C-21: the first client asks again, and then the topic is there, marked internal."""
+    with served(compat=Compat.KRAFT, internal_topics=True) as brokers, brokers.client(1) as client:
+        assert coordinator_of(client, "g") == ErrorCode.COORDINATOR_NOT_AVAILABLE
+        found(client)
+        assert brokers.topics() == [OFFSETS]
+        found(client, 1)
+        listed = client.ask("Metadata", 12, messages.MetadataRequest(topics=None)).topics
+        assert {(topic.name, topic.is_internal, len(topic.partitions)) for topic in listed} == {
+            (OFFSETS, True, 50),
+            ("__transaction_state", True, 50),
+        }
+
+
+def test_no_topic_for_a_client_without_rights_or_a_group_that_is_not_served() -> None:
+    """Kafka asks for the right first; share groups are not served."""
+    with (
+        served(compat=Compat.KRAFT, rights=(), internal_topics=True) as brokers,
+        brokers.client(1, "User:alice") as client,
+    ):
+        refused = ErrorCode.GROUP_AUTHORIZATION_FAILED
+        assert coordinator_of(client, "g") == refused
+        assert coordinator_of(client, "g:x:0", 2) == ErrorCode.INVALID_REQUEST
+        assert brokers.topics() == []
+
+
+def test_a_refused_internal_topic_keeps_nobody_from_its_group(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """On Kafka there would be no coordinator; here offsets are in the store, and one line tells."""
+    with (
+        served(
+            policed(denying("no topics here"), compat=Compat.KRAFT), internal_topics=True
+        ) as brokers,
+        brokers.client(1) as client,
+    ):
+        found(client)
+        found(client)
+        assert brokers.topics() == []
+    assert [record.getMessage() for record in caplog.records if OFFSETS in record.getMessage()] == [
+        "the topic __consumer_offsets can't be created: POLICY_VIOLATION"
+    ]
+
+
+def endpoint_of(servers: str) -> Endpoint:
+    """The address of the only broker."""
+    host, _, port = servers.rpartition(":")
+    return Endpoint(host, int(port))
+
+
+@pytest.mark.parametrize(("excludes", "topics"), [(True, {"orders"}), (False, {"orders", OFFSETS})])
+def test_a_pattern_leaves_internal_topics_out(*, excludes: bool, topics: set[str]) -> None:
+    """kafka-python's ``exclude_internal_topics``, in a project's own cluster for tests."""
+    from kafka import KafkaConsumer
+
+    with cluster(brokers=1) as kafka:
+        servers = kafka.bootstrap_servers
+        with raw_client(endpoint_of(servers)) as client:
+            make_topic(client, "orders")
+        consumer = KafkaConsumer(
+            bootstrap_servers=servers,
+            group_id="g",
+            exclude_internal_topics=excludes,
+            metadata_max_age_ms=200,
+        )
+
+        def assigned() -> set[str]:
+            consumer.poll(100)
+            return {item.topic for item in consumer.assignment()}
+
+        try:
+            consumer.subscribe(pattern=".*")
+            eventually(assigned, lambda found: found == topics, what="the topics are assigned")
+        finally:
+            consumer.close()
+
+
+def test_a_plan_never_has_internal_topics(tmp_path: Path) -> None:
+    """F590-37: kgitops shows, manages and deletes none, by the store and over the wire."""
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "kgitops.yaml").write_text(
+        "apiVersion: kgitops/v1\nkind: Project\n"
+        "metadata: {name: p, uid: 7b0c9a51-2f0e-4c36-9d1e-5a7c1f0b8e22}\nspec: {manifests: [m]}\n"
+    )
+    (project / "m").mkdir()
+    (project / "m" / "orders.yaml").write_text(
+        "apiVersion: kgitops/v1\nkind: Topic\nmetadata: {name: orders}\n"
+        "spec: {partitions: 1, replicationFactor: 1}\n"
+    )
+    with cluster(url=f"embedded:{tmp_path}/store.db", brokers=1) as kafka:
+        with raw_client(endpoint_of(kafka.bootstrap_servers)) as client:
+            found(client)
+            found(client, 1)
+        for url in (kafka.url, f"embedded:{tmp_path}/store.db"):
+            with open_project(project, cluster=url) as opened:
+                changes = opened.plan().changes
+            assert [change.address for change in changes] == ["topic/orders"]

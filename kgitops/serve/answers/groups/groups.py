@@ -38,9 +38,17 @@ def coordinated(
     return found.physical, ErrorCode.NONE
 
 
+def finds_any(call: ApiCall, request: Message) -> bool:
+    """Return whether the client may use one of the coordinators that it looks for."""
+    kind = _KEY_TYPES.get(request.key_type)
+    return kind is not None and any(
+        call.admin.find_coordinator([key], kind)[key].result.ok for key in _keys(call, request)
+    )
+
+
 def find_coordinator(call: ApiCall, request: Message) -> Message:
     """The broker of each group or transactional id, with its address."""
-    keys = request.coordinator_keys if call.version >= _BATCHES else [request.key]
+    keys = _keys(call, request)
     kind = _KEY_TYPES.get(request.key_type)
     response = messages.FindCoordinatorResponse
     invalid = Coordinator(result=RequestResult(code=ErrorCode.INVALID_REQUEST))
@@ -103,6 +111,11 @@ def delete_groups(call: ApiCall, request: Message) -> Message:
             call.cluster.groups.forget(physical)
         rows.append(row(group_id=group, error_code=error))
     return messages.DeleteGroupsResponse(results=rows)
+
+
+def _keys(call: ApiCall, request: Message) -> Sequence[str]:
+    keys: Sequence[str] = request.coordinator_keys
+    return keys if call.version >= _BATCHES else [request.key]
 
 
 def _coordinator(call: ApiCall, key: str, found: Coordinator) -> Message:

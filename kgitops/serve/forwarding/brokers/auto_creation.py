@@ -1,6 +1,7 @@
 """Brokers have topics created that clients ask for: their own, and by Metadata any (F590-32…36)."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping, Sequence
 
 from kgitops.cluster.embedded.options import BROKER_PRINCIPAL
@@ -21,8 +22,18 @@ from kgitops.serve.nodes import Node, NodeKind, ServedCluster
 from kgitops.wire import messages
 from kgitops.wire.messages import Message
 
-_COORDINATED_BY = {0: "__consumer_offsets", 1: "__transaction_state", 2: "__share_group_state"}
+_COORDINATED_BY = {0: "__consumer_offsets", 1: "__transaction_state"}
 """By the type of key that FindCoordinator asks about."""
+_PENDING = frozenset(
+    {
+        ErrorCode.NONE,
+        ErrorCode.TOPIC_ALREADY_EXISTS,
+        ErrorCode.NOT_CONTROLLER,
+        ErrorCode.REQUEST_TIMED_OUT,
+    }
+)
+"""Answers to CreateTopics after which the topic is there, or may be asked for again."""
+_log = logging.getLogger(__name__)
 _FIRST_WITH_KEYS = 4
 """The version of FindCoordinator from which on it asks for several."""
 
@@ -36,6 +47,8 @@ class AutoCreation:
         self._cluster = cluster
         self._timeout_ms = timeout_ms
         self._forwarder = forwarder
+        self._refused: set[str] = set()
+        """The topics of brokers that the controller refused to create."""
         self._creating: dict[tuple[str, str, str | None], asyncio.Task[ErrorCode]] = {}
 
     @property
@@ -51,16 +64,23 @@ class AutoCreation:
             return None
         return lambda names: self._create_wanted(names, connection, client_id)
 
-    async def ensure_coordinator(self, key_type: int, connection: ClientConnection) -> bool:
-        """Have the topic of a kind of coordinator created; False while it is not there yet."""
+    def has_coordinator(self, key_type: int, node: Node) -> bool:
+        """Return whether coordinators of a kind can be found at a node.
+
+        A refused topic keeps nobody from its group, unlike on Kafka: offsets are in the store.
+        """
         name = _COORDINATED_BY.get(key_type)
-        node = connection.node
-        if name is None or name in self._cluster.view_of(node).topics.by_name:
-            return True
+        topics = self._cluster.view_of(node).topics.by_name
+        return name is None or name in topics or name in self._refused
+
+    async def create_coordinator(self, key_type: int, node: Node) -> bool:
+        """Have the topic of a kind of coordinator created; False while it is not there yet."""
+        name = _COORDINATED_BY[key_type]
         asked = self._create_internal(name, node)
+        asked.add_done_callback(lambda done: self._note_refusal(name, done))
         if self.waits:
             await asked
-        return name in self._cluster.view_of(node).topics.by_name
+        return self.has_coordinator(key_type, node)
 
     def close(self) -> None:
         """Stop asking."""
@@ -89,6 +109,13 @@ class AutoCreation:
             principal=BROKER_PRINCIPAL, host=node.endpoint.host, listener=node.listener
         )
         return self._once(node, broker, f"broker-{node.id}", internal_topic(self._cluster, name))
+
+    def _note_refusal(self, name: str, done: asyncio.Future[ErrorCode]) -> None:
+        if done.cancelled() or done.exception() or done.result() in _PENDING:
+            return
+        if name not in self._refused:
+            _log.warning("the topic %s can't be created: %s", name, done.result().name)
+        self._refused.add(name)
 
     def _once(
         self, node: Node, client: ForwardedClient, client_id: str | None, topic: Message
