@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Executor
+from typing import TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kgitops.cluster.embedded.client.admin import EmbeddedAdmin
+from kgitops.cluster.embedded.draft import Draft
 from kgitops.cluster.embedded.image.image import Image
 from kgitops.model.resources.acls import CLUSTER_NAME, Operation, ResourceType
 from kgitops.model.results import ErrorCode
@@ -15,6 +17,8 @@ from kgitops.serve.nodes import Node, ServedCluster
 from kgitops.virtual_clusters.resolution import bind
 from kgitops.wire.frames import RequestFrame
 from kgitops.wire.messages import Message
+
+T = TypeVar("T")
 
 Later = Callable[[], Awaitable[Message]]
 """An answer that something is waited for, in the event loop."""
@@ -59,8 +63,12 @@ class ApiCall(Struct, frozen=True, kw_only=True):
 
     def allows(self, operation: Operation, kind: ResourceType, name: str = CLUSTER_NAME) -> bool:
         """Return whether the client has a right, in the names of the physical cluster."""
+        return self.read(lambda draft: draft.authorizer.allows(operation, kind, name))
+
+    def read(self, look: Callable[[Draft], T]) -> T:
+        """Return what a function finds in the cluster, with the client's rights and names."""
         return self.cluster.controller.read(
-            lambda draft: draft.authorizer.allows(operation, kind, name),
+            look,
             self.image(),
             principal=self.principal,
             host=self.host,

@@ -26,6 +26,10 @@ from kgitops.virtual_clusters.rights import (
 WILDCARD = "*"
 PHYSICAL = VirtualClusterScope(CLUSTER_NAME)
 
+_ALLOW_EVERYONE = "allow.everyone.if.no.acl.found"
+_NO_RESOURCE = "hardcode"
+"""The name by which Kafka asks whether every resource of a type is allowed."""
+
 _Index = dict[tuple[ResourceType, PatternType, str], list[AclBinding]]
 
 
@@ -53,6 +57,10 @@ class Authorizer:
         self._principals = (principal, EVERYONE)
         self._hosts = (host, WILDCARD)
         self._bindings = bindings
+        # A tenant gets no right that its administrators have not given it.
+        unlisted = options.static_configs.get(_ALLOW_EVERYONE, "").lower() == "true"
+        self._allows_unlisted = unlisted and binding is None
+        self._listed: _Index | None = None
         self._indexes: tuple[_Index, _Index] | None = None
         self._clusters: list[tuple[AclBinding, VirtualClusterScope]] | None = None
 
@@ -65,11 +73,15 @@ class Authorizer:
         return self.allows(operation, ResourceType.CLUSTER, CLUSTER_NAME)
 
     def allows(self, operation: Operation, resource_type: ResourceType, name: str) -> bool:
-        """Return whether there is an Allow for it, also an implied one, and no Deny."""
+        """Return whether there is an Allow for it, also an implied one, and no Deny.
+
+        With ``allow.everyone.if.no.acl.found`` also whether nobody has an ACL on the resource.
+        """
         if self.allows_everything:
             return True
         physical, _ = self._indexed()
-        return _decide(operation, _matching(physical, resource_type, name))
+        allowed = _decide(operation, _matching(physical, resource_type, name))
+        return allowed or (self._allows_unlisted and not self._is_listed(resource_type, name))
 
     def allows_local(
         self, operation: Operation, resource_type: ResourceType, name: str, physical: str | None
@@ -95,6 +107,8 @@ class Authorizer:
         As Kafka's authorizeByResourceType, except that a Deny on a prefix does not count.
         """
         if self.allows_everything:
+            return True
+        if self._allows_unlisted and self.allows(operation, resource_type, _NO_RESOURCE):
             return True
         candidates = [
             (key, binding)
@@ -161,6 +175,17 @@ class Authorizer:
                 for binding in bindings
             ]
         return self._clusters
+
+    def _is_listed(self, resource_type: ResourceType, name: str) -> bool:
+        """Return whether any principal, on any host, has an ACL on the resource."""
+        if self._listed is None:
+            listed: _Index = defaultdict(list)
+            for binding in self._bindings:
+                if VirtualClusterScope.of(binding) == PHYSICAL:
+                    key = binding.resource_type, binding.pattern_type, binding.resource_name
+                    listed[key].append(binding)
+            self._listed = listed
+        return any(True for _ in _matching(self._listed, resource_type, name))
 
     def _indexed(self) -> tuple[_Index, _Index]:
         """One index of bindings of the physical cluster and on clusters, and one of local ones."""

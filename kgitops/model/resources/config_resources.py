@@ -33,6 +33,7 @@ from kgitops.model.wording import nearest
 ALL_BROKERS = "<default>"
 """The name of the configs that hold for every broker without its own."""
 _FACTS = Path(__file__).parents[1] / "data" / "known_configs.jsonl"
+_DOCUMENTATION = _FACTS.with_name("config_docs.txt")
 _LISTED, _TEXT = "a list of texts", "a text"
 _CHOICES: Mapping[str, tuple[str, ...]] = {
     "share.isolation.level": ("read_committed", "read_uncommitted"),
@@ -93,6 +94,17 @@ def _known() -> Mapping[ConfigResourceType, Mapping[str, KnownConfig]]:
             server_default=server_default,
         )
     return known
+
+
+def config_documentation(key: str) -> str | None:
+    """Return the purpose of a config of any type of resource; None if it is unknown."""
+    return _documentation().get(key)
+
+
+@cache
+def _documentation() -> Mapping[str, str]:
+    lines = _DOCUMENTATION.read_text(encoding="utf-8").splitlines()
+    return dict(line.split(": ", 1) for line in lines)
 
 
 @cache

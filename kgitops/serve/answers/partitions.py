@@ -1,8 +1,14 @@
-"""DescribeTopicPartitions, page by page, and DescribeLogDirs: a broker has one directory."""
+"""DescribeTopicPartitions, page by page, and log directories: a broker has one."""
+
+from collections.abc import Mapping
 
 from kgitops.cluster.embedded.client.metadata import LiveBrokers, LookedUpTopic, PartitionMetadata
+from kgitops.cluster.embedded.controls.reassignments import TopicPartition, replicas_with_adding
+from kgitops.cluster.embedded.draft import Draft
+from kgitops.cluster.embedded.image.image import TopicImage
+from kgitops.cluster.embedded.namespaces import namespace
 from kgitops.cluster.embedded.refusal import Refusal
-from kgitops.model.resources.acls import ResourceType
+from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.resources.names import is_internal
 from kgitops.model.results import ErrorCode
 from kgitops.serve.answers.values import operation_bits, topic_id_bytes
@@ -16,6 +22,8 @@ _LATEST = 1
 """Of Metadata's versions: dead brokers are listed."""
 _DIRECTORY = "/kgitops/broker-{id}"
 """A name alone: there is no such directory."""
+_LONGEST_FILE_NAME, _UNIQUE_ID = 255, 32
+"""Of a file system, and the digits in the name of a directory that is being moved to."""
 
 
 def describe_topic_partitions(call: ApiCall, request: Message) -> Message:
@@ -114,6 +122,52 @@ def _partition(partition: PartitionMetadata) -> Message:
         last_known_elr=[],
         offline_replicas=list(partition.offline),
     )
+
+
+def alter_replica_log_dirs(call: ApiCall, request: Message) -> Message:
+    """Move replicas of this broker to its only directory, where they are (KIP-113)."""
+    response = messages.AlterReplicaLogDirsResponse
+    row = response.AlterReplicaLogDirPartitionResult
+    paths = {
+        (topic.name, partition): directory.path
+        for directory in request.dirs
+        for topic in directory.topics
+        for partition in topic.partitions
+    }
+    errors = call.read(lambda draft: _move_all(draft, call.node.id, paths))
+    topics: dict[str, list[Message]] = {}
+    for (name, partition), error in errors.items():
+        topics.setdefault(name, []).append(row(partition_index=partition, error_code=error))
+    return response(
+        results=[
+            response.AlterReplicaLogDirTopicResult(topic_name=name, partitions=rows)
+            for name, rows in topics.items()
+        ]
+    )
+
+
+def _move_all(
+    draft: Draft, broker: int, paths: Mapping[TopicPartition, str]
+) -> Mapping[TopicPartition, ErrorCode]:
+    if not draft.authorizer.allows_cluster(Operation.ALTER):
+        return dict.fromkeys(paths, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    return {
+        (name, partition): _move(namespace(draft).find_topic(name), broker, name, partition, path)
+        for (name, partition), path in paths.items()
+    }
+
+
+def _move(topic: TopicImage | None, broker: int, name: str, partition: int, path: str) -> ErrorCode:
+    """The outcome of a move, in the order of Kafka's checks (ReplicaManager)."""
+    if len(f"{name}-{partition}.-future") + _UNIQUE_ID > _LONGEST_FILE_NAME:
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
+    if path != _DIRECTORY.format(id=broker):
+        return ErrorCode.LOG_DIR_NOT_FOUND
+    if topic is None or not 0 <= partition < len(topic.assignment):
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if broker not in replicas_with_adding(topic, partition):
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    return ErrorCode.NONE
 
 
 def describe_log_dirs(call: ApiCall, request: Message) -> Message:

@@ -78,6 +78,7 @@ ANSWERS: Mapping[str, ApiAnswer] = {
     "AlterPartitionReassignments": _writes(reassignments.alter_partition_reassignments),
     "ListPartitionReassignments": _reads(reassignments.list_partition_reassignments),
     "ElectLeaders": _reads(reassignments.elect_leaders),
+    "AlterReplicaLogDirs": _reads(partitions.alter_replica_log_dirs),
     "DescribeLogDirs": _reads(partitions.describe_log_dirs, _names_no_topics),
     "DescribeQuorum": _reads(quorum.describe_quorum),
     "UpdateFeatures": _reads(cluster.update_features),

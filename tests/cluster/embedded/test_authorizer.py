@@ -12,6 +12,8 @@ from kgitops.model.resources.acls import (
     PermissionType,
     ResourceType,
 )
+from kgitops.model.resources.virtual_clusters import VirtualCluster
+from kgitops.virtual_clusters.resolution import Binding, BoundBy
 
 ENFORCED = Options(authorizer=AuthorizerKind.ACLS, super_users=frozenset({"User:root"}))
 READ, WRITE, DESCRIBE = Operation.READ, Operation.WRITE, Operation.DESCRIBE
@@ -90,3 +92,48 @@ def test_without_enforcement_everyone_may(kind: AuthorizerKind):
     authorizer = Authorizer(Options(authorizer=kind), [], "User:a", "10.0.0.1")
     assert authorizer.allows_topic(READ, "orders")
     assert authorizer.allows_cluster(Operation.ALTER)
+
+
+UNLISTED = Options(
+    authorizer=AuthorizerKind.ACLS, static_configs={"allow.everyone.if.no.acl.found": "True"}
+)
+
+
+def test_everyone_may_use_what_has_no_acl():
+    """Not a resource that another user, or another host, has an ACL on."""
+
+    def may(operation: Operation, topic: str, *bindings: AclBinding) -> bool:
+        return Authorizer(UNLISTED, bindings, "User:x", "10.0.0.1").allows_topic(operation, topic)
+
+    assert may(READ, "orders")
+    assert may(READ, "orders", a_grant(READ, name="prices"))
+    assert not may(READ, "orders", a_grant(READ, principal="User:other"))
+    assert not may(READ, "orders", a_grant(READ, principal="User:other", permission_type=DENY))
+    assert not may(READ, "orders", a_grant(DESCRIBE, name="o", pattern_type=PREFIXED))
+    assert not may(READ, "orders", a_grant(READ, name="*", principal="User:other"))
+    assert may(READ, "orders", a_grant(READ, principal="User:x"))
+    assert not may(READ, "orders", a_grant(READ, principal="User:x", permission_type=DENY))
+    for value in ("false", "yes"):
+        options = Options(
+            authorizer=AuthorizerKind.ACLS,
+            static_configs={"allow.everyone.if.no.acl.found": value},
+        )
+        assert not Authorizer(options, [], "User:x", "10.0.0.1").allows_topic(READ, "orders")
+
+
+def test_everyone_may_use_some_resource_of_a_type_without_acls():
+    """As Kafka's authorizeByResourceType, which asks for a resource that has no ACL of its own."""
+    everyone = Authorizer(UNLISTED, [], "User:x", "10.0.0.1")
+    assert everyone.allows_somewhere(Operation.WRITE, ResourceType.TOPIC)
+    on_all = a_grant(READ, name="*", principal="User:other")
+    limited = Authorizer(UNLISTED, [on_all], "User:x", "10.0.0.1")
+    assert not limited.allows_somewhere(Operation.WRITE, ResourceType.TOPIC)
+
+
+def test_no_tenant_gets_what_has_no_acl():
+    """A caller in a virtual cluster has the rights that it was given."""
+    sales = VirtualCluster(name="sales")
+    binding = Binding(virtual_cluster=sales, reason=BoundBy.USER)
+    tenant = Authorizer(UNLISTED, [], "User:x", "10.0.0.1", binding)
+    assert not tenant.allows_topic(READ, "orders")
+    assert not tenant.allows_local(READ, ResourceType.TOPIC, "orders", "orders")

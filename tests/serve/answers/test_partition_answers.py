@@ -211,6 +211,9 @@ def test_leaders_are_the_preferred_ones_already(version: int) -> None:
             assert (unknown.error_code, elected(unknown)) == (42, {"a": [(0, 42)]})
 
 
+Moved = tuple[str, int, int]
+
+
 @pytest.mark.parametrize("version", range(6))
 def test_log_directories(version: int) -> None:
     """Each broker has one, with its own replicas; version 0 is of the seed."""
@@ -239,3 +242,44 @@ def test_who_may_see_log_directories() -> None:
             request = messages.DescribeLogDirsRequest(topics=None)
             answer = client.ask("DescribeLogDirs", version, request)
             assert (answer.error_code, answer.results) == (31 if version >= 3 else 0, [])
+
+
+def moved(client: RawClient, *moves: tuple[str, str, list[int]], version: int = 2) -> set[Moved]:
+    """Topic, partition and error code of each replica that is to be in a directory."""
+    request = messages.AlterReplicaLogDirsRequest
+    directory, topic = request.AlterReplicaLogDir, request.AlterReplicaLogDirTopic
+    rows = [
+        directory(path=path, topics=[topic(name=name, partitions=partitions)])
+        for path, name, partitions in moves
+    ]
+    answer = client.ask("AlterReplicaLogDirs", version, request(dirs=rows))
+    return {
+        (topic.topic_name, row.partition_index, row.error_code)
+        for topic in answer.results
+        for row in topic.partitions
+    }
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_replicas_stay_in_the_only_directory(version: int) -> None:
+    """The codes are those of a Kafka 4.3 with one directory."""
+    cluster = cluster_of()
+    with client_of(cluster, broker=1) as client:
+        create(client, new_topic("a", assignments=[(0, [1, 2]), (1, [3, 1])]))
+        directory = "/kgitops/broker-2"
+        assert moved(
+            client, (directory, "a", [0, 1, 7]), (directory, "none", [0]), version=version
+        ) == {("a", 0, 0), ("a", 1, 6), ("a", 7, 3), ("none", 0, 3)}
+        for elsewhere in ("/nope", "", "relative", directory + "/"):
+            assert moved(client, (elsewhere, "a", [0, 9]), (elsewhere, "none", [0])) == {
+                ("a", 0, 57),
+                ("a", 9, 57),
+                ("none", 0, 57),
+            }
+        assert moved(client, (directory, "t" * 249, [0])) == {("t" * 249, 0, 17)}
+
+
+def test_who_may_move_replicas() -> None:
+    """Alter on the cluster."""
+    with client_of(rights=[]) as client:
+        assert moved(client, ("/kgitops/broker-1", "a", [0])) == {("a", 0, 31)}

@@ -229,6 +229,17 @@ DENIALS: Mapping[str, Sequence[Denial]] = {
         due(NO_CLUSTER, lambda _: {"topic_partitions": None}),
         due(NO_CLUSTER, lambda n: {"topic_partitions": {"topic": n.topic, "partitions": [0]}}),
     ],
+    "AlterReplicaLogDirs": [
+        due(
+            NO_CLUSTER,
+            lambda n: {
+                "dirs": {
+                    "path": "/kgitops/broker-1",
+                    "topics": {"name": n.topic, "partitions": [0]},
+                }
+            },
+        )
+    ],
     "DescribeLogDirs": [
         due(NO_CLUSTER, lambda _: {"topics": None}),
         due(NO_CLUSTER, lambda n: {"topics": {"topic": n.topic, "partitions": [0]}}),

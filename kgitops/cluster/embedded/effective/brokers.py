@@ -19,6 +19,8 @@ from kgitops.cluster.embedded.effective.entries import (
 from kgitops.cluster.embedded.options import AuthorizerKind
 from kgitops.cluster.embedded.refusal import Refusal
 from kgitops.model.resources.config_resources import ConfigResourceType, KnownConfig, known_configs
+from kgitops.model.resources.topic_config_values import ConfigType
+from kgitops.model.resources.topics import RATES
 from kgitops.model.results import ErrorCode
 
 _STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
@@ -38,6 +40,16 @@ _LEVELS: Mapping[str, int] = {
     "FATAL": logging.CRITICAL,
 }
 _WORDS = {level: word for word, level in _LEVELS.items()}
+
+
+THROTTLES: Mapping[str, KnownConfig] = {
+    name: KnownConfig(
+        name=name, type=ConfigType.LONG, default=None, read_only=False, server_default=None
+    )
+    for name in (*RATES, "replica.alter.log.dirs.io.max.bytes.per.second")
+}
+"""Configs that brokers have only while they are set (org.apache.kafka.server.config.DynamicConfig):
+they are no broker's default, and nothing can be appended to them."""
 
 
 def known_broker_config(key: str) -> KnownConfig | None:
@@ -84,7 +96,7 @@ def broker_entries(
 
 
 def _entry(layers: Layers, key: str) -> ConfigEntry:
-    known = known_broker_config(key)
+    known = known_broker_config(key) or THROTTLES.get(key)
     sensitive = known is None or known.sensitive
     synonyms = broker_synonyms(layers, key, sensitive=sensitive)
     value = next((configs[key] for _, configs in layers if key in configs), None)

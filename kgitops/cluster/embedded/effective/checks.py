@@ -10,7 +10,11 @@ from kgitops.cluster.embedded.broker_messages import (
     rate_refusal,
 )
 from kgitops.cluster.embedded.draft import Draft
-from kgitops.cluster.embedded.effective.brokers import broker_config_defaults, known_broker_config
+from kgitops.cluster.embedded.effective.brokers import (
+    THROTTLES,
+    broker_config_defaults,
+    known_broker_config,
+)
 from kgitops.cluster.embedded.image.state import topic_defaults
 from kgitops.cluster.embedded.refusal import Refusal
 from kgitops.model.resources.config_resources import ConfigResourceType, known_configs
@@ -20,7 +24,6 @@ from kgitops.model.resources.topic_configs import (
     removed_config,
     topic_configs,
 )
-from kgitops.model.resources.topics import RATES
 from kgitops.model.results import ErrorCode
 
 _PER_BROKER = re.compile(r"ssl\..*|sasl\..*|listeners|listener\..*|principal\.builder\.class")
@@ -90,7 +93,7 @@ def check_broker_configs(configs: Mapping[str, str]) -> None:
     """
     by_server_name = {config.server_default: key for key, config in topic_configs().items()}
     for key, value in configs.items():
-        wrong_rate = rate_refusal(key, value) if key in RATES else None
+        wrong_rate = rate_refusal(key, value) if key in THROTTLES else None
         if wrong_rate:
             raise Refusal(ErrorCode.INVALID_REQUEST, wrong_rate)
         topic_key = by_server_name.get(key)
@@ -128,7 +131,7 @@ def check_at_broker(name: str, configs: Mapping[str, str]) -> None:
         )
     for key, value in configs.items():
         config = known_broker_config(key)
-        if key in RATES:
+        if key in THROTTLES:
             refusal = rate_refusal(key, value)
         else:
             refusal = _type_refusal(key, config.type, value) if config else None

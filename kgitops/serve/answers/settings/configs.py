@@ -6,6 +6,7 @@ from kgitops.cluster.embedded.client.configs import DescribedConfigs
 from kgitops.cluster.embedded.controls.configs import AlterConfig, ConfigOp, ConfigResource
 from kgitops.cluster.embedded.effective.entries import ConfigEntry, ConfigSource, EntryType
 from kgitops.cluster.embedded.refusal import Refusal
+from kgitops.model.resources.config_resources import config_documentation
 from kgitops.model.results import ErrorCode, RequestResult
 from kgitops.serve.answers.values import CONFIG_SOURCES, message_of
 from kgitops.serve.call import ApiCall
@@ -55,7 +56,7 @@ def describe_configs(call: ApiCall, request: Message) -> Message:
     described = call.admin.describe_configs(
         resources, broker=_broker(call), properties=_properties(call)
     )
-    rows_of = _row_maker(include_synonyms=request.include_synonyms, is_oldest=call.version == 0)
+    rows_of = _row_maker(request, is_oldest=call.version == 0)
     shown: list[Message] = []
     hidden: list[Message] = []
     for row, resource in zip(asked_for, resources, strict=True):
@@ -239,7 +240,7 @@ def _is_number(name: str) -> bool:
     return name.removeprefix("-").isdecimal()
 
 
-def _row_maker(*, include_synonyms: bool, is_oldest: bool) -> Rows:
+def _row_maker(request: Message, *, is_oldest: bool) -> Rows:
     """A function that makes the rows of a resource; equal entries share a row.
 
     Most configs of a thousand topics are the same objects. In its oldest version the answer tells
@@ -263,10 +264,12 @@ def _row_maker(*, include_synonyms: bool, is_oldest: bool) -> Rows:
                     response.DescribeConfigsSynonym(
                         name=synonym.key, value=synonym.value, source=CONFIG_SOURCES[synonym.source]
                     )
-                    for synonym in (entry.synonyms if include_synonyms else ())
+                    for synonym in (entry.synonyms if request.include_synonyms else ())
                 ],
                 config_type=_ENTRY_TYPE_CODES[entry.type],
-                documentation=None,
+                documentation=config_documentation(entry.key)
+                if request.include_documentation
+                else None,
             )
         return made
 

@@ -1,5 +1,7 @@
 """DescribeConfigs and ListConfigResources, as a Kafka 4.3 answers them field by field."""
 
+from collections.abc import Mapping
+
 import pytest
 from serve.answers.settings.asking import (
     BROKER,
@@ -13,6 +15,7 @@ from serve.answers.settings.asking import (
     places,
     shown,
 )
+from serve.plain_requests import ask
 from serve.raw_client import RawClient, raw_client
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
@@ -209,3 +212,47 @@ def test_resources_with_configs_are_listed(client: RawClient) -> None:
     assert listed([TOPIC]) == (0, [("orders", TOPIC)])
     assert listed([99]) == (35, [])
     assert listed([], version=0) == (0, [("m", CLIENT_METRICS)])
+
+
+def test_throttles_are_shown_while_they_are_set(client: RawClient) -> None:
+    """With their values and types, as a Kafka 4.3 answers: they are no secrets."""
+    rates = {
+        "leader.replication.throttled.rate": "1000",
+        "follower.replication.throttled.rate": "2000",
+        "replica.alter.log.dirs.io.max.bytes.per.second": "3000",
+    }
+    assert not rates.keys() & {row.name for row in describe(client, BROKER, "1").configs}
+    changes = [(key, SET, value) for key, value in rates.items()]
+    assert alter(client, (BROKER, "1", changes)) == [(0, None)]
+    for key, value in rates.items():
+        (row,) = describe(client, BROKER, "1", [key]).configs
+        assert (row.value, row.config_source, row.config_type) == (value, 2, 5)
+        assert (row.is_sensitive, row.read_only, row.documentation) == (False, False, None)
+        assert places(row) == [(key, value, 2)]
+        for wrong, problem in (
+            ("x", "Not a number of type LONG"),
+            ("-1", "Value must be at least 0"),
+        ):
+            message = f"Invalid value {wrong} for configuration {key}: {problem}"
+            assert alter(client, (BROKER, "1", [(key, SET, wrong)])) == [(42, message)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "known"),
+    [
+        (TOPIC, "orders", topic_configs()),
+        (BROKER, "1", known_configs(ConfigResourceType.BROKER)),
+        (GROUP, "g", known_configs(ConfigResourceType.GROUP)),
+        (CLIENT_METRICS, "m", known_configs(ConfigResourceType.CLIENT_METRICS)),
+    ],
+)
+def test_every_config_is_documented(
+    client: RawClient, kind: int, name: str, known: Mapping[str, object]
+) -> None:
+    """From version 3 on, if the client asks for it."""
+    row = {"resource_type": kind, "resource_name": name, "configuration_keys": None}
+    for asks in (False, True):
+        answer = ask(client, "DescribeConfigs", 4, resources=row, include_documentation=asks)
+        texts = {row.name: row.documentation for row in answer.results[0].configs}
+        assert texts.keys() >= known.keys()
+        assert all(bool(texts[key]) is asks for key in known)
