@@ -29,8 +29,14 @@ SUPPORTED_FEATURES = {
     "metadata.version": (7, _METADATA_VERSION),
     "kraft.version": (0, 1),
     "group.version": (0, 1),
+    # Level 2 has clients leave AddPartitionsToTxn out, and needs the versions above (KIP-890).
+    "transaction.version": (0, 1),
+    "eligible.leader.replicas.version": (0, 1),
+    "share.version": (0, 1),
+    "streams.version": (0, 1),
 }
-FINALIZED_FEATURES = {"metadata.version": _METADATA_VERSION, "kraft.version": 1, "group.version": 1}
+FINALIZED_FEATURES = {name: last for name, (_, last) in SUPPORTED_FEATURES.items()}
+"""As a new cluster of Kafka 4.3 has them, but for ``transaction.version``, which is 2 there."""
 VIRTUAL_CLUSTERS = "virtual.clusters"
 """The feature of KIP-1134's APIs; their keys are private, and they are experimental (VC-351)."""
 FIRST_PRIVATE_KEY = 10_001

@@ -140,3 +140,21 @@ def test_levels_of_features_are_fixed(client: RawClient, version: int) -> None:
     if version >= 1:
         assert update(client, version, ("metadata.version", level - 1, 2)).error_code == 95
         assert update(client, version, ("metadata.version", level, 9)).error_code == 95
+
+
+def test_the_features_of_kafka(client: RawClient) -> None:
+    """As a new Kafka 4.3 has them, but for transactions of version 2, which are not served."""
+    software = messages.ApiVersionsRequest(client_software_name="raw", client_software_version="1")
+    answer = client.ask("ApiVersions", 4, software)
+    finalized = {row.name: row.max_version_level for row in answer.finalized_features}
+    assert finalized == {
+        "metadata.version": 30,
+        "kraft.version": 1,
+        "group.version": 1,
+        "transaction.version": 1,
+        "eligible.leader.replicas.version": 1,
+        "share.version": 1,
+        "streams.version": 1,
+    }
+    supported = {row.name: (row.min_version, row.max_version) for row in answer.supported_features}
+    assert supported == dict.fromkeys(finalized, (0, 1)) | {"metadata.version": (7, 30)}

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from kgitops.cluster.embedded.broker_messages import name_refusal
 from kgitops.cluster.embedded.draft import Draft
-from kgitops.cluster.embedded.effective.brokers import known_broker_config
+from kgitops.cluster.embedded.effective.brokers import MIN_ISR, known_broker_config
 from kgitops.cluster.embedded.effective.checks import (
     check_at_broker,
     check_broker_configs,
@@ -101,6 +101,8 @@ def alter(
         )
     before = _current(draft, resource)
     check_operations(resource, operations)
+    if resource.type == BROKER and not draft.options.seed:
+        _check_min_isr(resource, operations, before)
     after = dict(before)
     for operation in operations:
         value = _after(resource, operation, before)
@@ -156,10 +158,39 @@ def replace_configs(
     Raises:
         Refusal: the configs are not legal.
     """
-    dropped = _current(draft, resource).keys() - dict(configs).keys()
+    current = set(_current(draft, resource))
+    if resource.type == BROKER and not resource.name and not draft.options.seed:
+        current.add(MIN_ISR)  # Kafka sets it for all brokers (KIP-966).
+    dropped = current - dict(configs).keys()
     removals = [AlterConfig(key=key, value=None, op=ConfigOp.DELETE) for key in dropped]
     settings = [AlterConfig(key=key, value=value) for key, value in configs]
     alter(draft, resource, [*removals, *settings], implied=frozenset(dropped))
+
+
+def _check_min_isr(
+    resource: ConfigResource, operations: Sequence[AlterConfig], before: Mapping[str, str]
+) -> None:
+    """Refuse what eligible leader replicas depend on (KIP-966).
+
+    A value of one broker, which older stores may have, can be removed.
+
+    Raises:
+        Refusal: the config of all brokers is removed, or that of one broker is set (40).
+    """
+    for operation in operations:
+        removed = operation.op is ConfigOp.DELETE
+        if operation.key != MIN_ISR or (resource.name and removed and MIN_ISR in before):
+            continue
+        if resource.name:
+            raise Refusal(
+                ErrorCode.INVALID_CONFIG,
+                f"Broker-level {MIN_ISR} cannot be altered while ELR is enabled.",
+            )
+        if removed:
+            raise Refusal(
+                ErrorCode.INVALID_CONFIG,
+                f"Cluster-level {MIN_ISR} cannot be removed while ELR is enabled.",
+            )
 
 
 def check_operations(resource: ConfigResource, operations: Sequence[AlterConfig]) -> None:

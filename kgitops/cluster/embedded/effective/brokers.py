@@ -23,6 +23,7 @@ from kgitops.model.resources.topic_config_values import ConfigType
 from kgitops.model.resources.topics import RATES
 from kgitops.model.results import ErrorCode
 
+MIN_ISR = "min.insync.replicas"
 _STANDARD_AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 
 
@@ -66,6 +67,19 @@ def broker_config_defaults() -> Mapping[str, str]:
     return {config.name: config.default for config in configs if config.default is not None}
 
 
+def cluster_configs(draft: Draft) -> Mapping[str, str]:
+    """The configs that are the default of all brokers.
+
+    With eligible leader replicas (KIP-966) one of them is always there: Kafka sets it once, to the
+    value of the brokers' properties.
+    """
+    configs = draft.image.configs.brokers.get("", {})
+    if draft.options.seed:
+        return configs
+    kept = draft.options.static_configs.get(MIN_ISR) or broker_config_defaults()[MIN_ISR]
+    return {MIN_ISR: kept, **configs}
+
+
 def broker_layers(
     draft: Draft, broker: str, properties: Mapping[str, str] = _NO_PROPERTIES
 ) -> Layers:
@@ -76,7 +90,7 @@ def broker_layers(
     configs = draft.image.configs.brokers
     return [
         (ConfigSource.DYNAMIC_BROKER_CONFIG, configs.get(broker, {}) if broker else {}),
-        (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, configs.get("", {})),
+        (ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG, cluster_configs(draft)),
         (ConfigSource.STATIC_BROKER_CONFIG, {**properties, **_static(draft, broker)}),
         (ConfigSource.DEFAULT_CONFIG, broker_config_defaults()),
     ]

@@ -1,5 +1,7 @@
 """IncrementalAlterConfigs and AlterConfigs, with the codes and words of Kafka 4.3."""
 
+from pathlib import Path
+
 import pytest
 from serve.answers.settings.asking import (
     APPEND,
@@ -13,12 +15,16 @@ from serve.answers.settings.asking import (
     TOPIC,
     alter,
     describe,
+    places,
     replace,
     shown,
 )
 from serve.raw_client import RawClient
+from serve.served import client_of, cluster_of
+from serve.topic_requests import create, new_topic
 
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
+from kgitops.cluster.embedded.options import Compat
 
 DONE = (0, None)
 
@@ -78,7 +84,8 @@ def test_one_bad_key_fails_its_resource(
     # Kafka's controller can't read an operation that there is none of, nor then the rest.
     assert alter(client, topic, other) == [(code, message), (code, None) if code < 0 else DONE]
     assert shown(describe(client, TOPIC, "orders"), "segment.ms").value != "1234"
-    assert len(describe(client, BROKER, "").configs) == (0 if code < 0 else 1)
+    names = {row.name for row in describe(client, BROKER, "").configs} - {"min.insync.replicas"}
+    assert names == (set() if code < 0 else {"log.retention.ms"})
 
 
 def test_a_resource_that_is_there_twice(client: RawClient) -> None:
@@ -193,3 +200,35 @@ def test_the_old_request_replaces(
     ]
     unknown = replace(client, (BROKER_LOGGER, "1", []), (99, "a", []), version=version)
     assert unknown == [(42, "Unknown resource type 8"), (42, "Unknown resource type 99")]
+
+
+def test_min_insync_replicas_are_of_the_cluster() -> None:
+    """KIP-966: Kafka sets it for all brokers; with a Kafka 4.3's words it is nowhere else."""
+    key = "min.insync.replicas"
+    with client_of(compat=Compat.KRAFT, static_configs={key: "2"}) as client:
+        create(client, new_topic("orders"))
+        of_broker = (40, f"Broker-level {key} cannot be altered while ELR is enabled.")
+        of_cluster = (40, f"Cluster-level {key} cannot be removed while ELR is enabled.")
+        assert alter(client, (BROKER, "1", [(key, SET, "1")])) == [of_broker]
+        assert alter(client, (BROKER, "1", [(key, DELETE, None)])) == [of_broker]
+        assert alter(client, (BROKER, "", [(key, DELETE, None)])) == [of_cluster]
+        assert replace(client, (BROKER, "", [("log.retention.ms", "9")])) == [of_cluster]
+        assert replace(client, (BROKER, "", [("log.retention.ms", "9"), (key, "2")])) == [DONE]
+        for value in ("2", "3"):
+            assert alter(client, (BROKER, "", [(key, SET, value)])) == [DONE]
+            for kind, name in ((BROKER, "1"), (TOPIC, "orders")):
+                row = shown(describe(client, kind, name), key)
+                places_of = [(key, value, 3), (key, "2", 4), (key, "1", 5)]
+                assert (row.value, row.config_source, places(row)) == (value, 3, places_of)
+
+
+def test_an_older_stores_min_insync_replicas_of_a_broker(tmp_path: Path) -> None:
+    """Kafka removes such a value when it turns ELR on; here it can be removed."""
+    key, store = "min.insync.replicas", tmp_path / "store.db"
+    with client_of(cluster_of(store, compat=Compat.SEED)) as client:
+        assert alter(client, (BROKER, "1", [(key, SET, "2")])) == [DONE]
+        assert describe(client, BROKER, "").configs == []
+    with client_of(cluster_of(store, compat=Compat.KRAFT)) as client:
+        assert shown(describe(client, BROKER, "1"), key).value == "2"
+        assert alter(client, (BROKER, "1", [(key, DELETE, None)])) == [DONE]
+        assert shown(describe(client, BROKER, "1"), key).value == "1"
