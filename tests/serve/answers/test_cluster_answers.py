@@ -147,6 +147,7 @@ def test_the_features_of_kafka(client: RawClient) -> None:
     software = messages.ApiVersionsRequest(client_software_name="raw", client_software_version="1")
     answer = client.ask("ApiVersions", 4, software)
     finalized = {row.name: row.max_version_level for row in answer.finalized_features}
+    assert finalized.pop("virtual.clusters") == 1
     assert finalized == {
         "metadata.version": 30,
         "kraft.version": 1,
@@ -157,4 +158,5 @@ def test_the_features_of_kafka(client: RawClient) -> None:
         "streams.version": 1,
     }
     supported = {row.name: (row.min_version, row.max_version) for row in answer.supported_features}
+    assert supported.pop("virtual.clusters") == (0, 1)
     assert supported == dict.fromkeys(finalized, (0, 1)) | {"metadata.version": (7, 30)}

@@ -25,5 +25,5 @@ def old_servers() -> Iterator[str]:
 
 @contextmanager
 def _served(compat: Compat) -> Iterator[str]:
-    with served(compat=compat) as started:
+    with served(compat=compat, internal_topics=True) as started:
         yield ",".join(map(str, started.server.endpoints))

@@ -24,6 +24,7 @@ from serve.answers.settings.asking import (
 from serve.answers.settings.test_acl_answers import binding, create
 from serve.answers.settings.test_quota_answers import alter as alter_quotas
 from serve.answers.settings.test_quota_answers import describe as describe_quotas
+from serve.answers.test_partition_answers import moved
 from serve.raw_client import RawClient, raw_client
 from serve.served import client_of, cluster_of
 from serve.topic_requests import create as create_topics
@@ -59,6 +60,13 @@ _ALTERATIONS = [
     (BROKER, "1", [("ssl.key.password", SET, "x")]),
     (BROKER, "", [("listeners", SET, "PLAINTEXT://:1")]),
     (BROKER, "", [("log.retention.ms", SET, "x")]),
+    (BROKER, "", [("min.insync.replicas", DELETE, None)]),
+    (BROKER, "", [("min.insync.replicas", SET, "2")]),
+    (BROKER, "1", [("min.insync.replicas", DELETE, None)]),
+    (BROKER, "1", [("min.insync.replicas", SET, "1")]),
+    (BROKER, "1", [("leader.replication.throttled.rate", SET, "x")]),
+    (BROKER, "1", [("leader.replication.throttled.rate", APPEND, "1")]),
+    (BROKER, "1", [("replica.alter.log.dirs.io.max.bytes.per.second", SET, "-1")]),
     (BROKER_LOGGER, "1", [("none", SET, "INFO")]),
     (BROKER_LOGGER, "9", [("none", SET, "INFO")]),
     (BROKER_LOGGER, "", [("none", SET, "INFO")]),
@@ -77,6 +85,7 @@ _DESCRIBED = [
     (TOPIC, "none"),
     (TOPIC, ""),
     (TOPIC, "bad name"),
+    (BROKER, ""),
     (BROKER, "9"),
     (BROKER, "x"),
     (BROKER_LOGGER, ""),
@@ -161,6 +170,9 @@ def answers(client: RawClient) -> dict[str, object]:
         found[f"quota {quota}"] = alter_quotas(client, quota, validate_only=True)
     for index, components in enumerate(_FILTERS):
         found[f"filter {index} {components}"] = describe_quotas(client, *components)
+    found["replace all brokers"] = replace(client, (BROKER, "", []), validate_only=True)
+    for path in ("/nope", "", "relative"):
+        found[f"move to {path}"] = moved(client, (path, "orders", [0, 9]), (path, "none", [0]))
     for acl in _ACLS:
         found[f"acl {acl}"] = create(client, acl)
     return found
@@ -192,8 +204,8 @@ def test_a_broker_describes_itself_as_kafkas(ours: RawClient, theirs: RawClient)
 
 
 def test_a_topic_describes_itself_as_kafkas(ours: RawClient, theirs: RawClient) -> None:
-    """But for the size of the index files that the sandbox sets, and for ELR's own default."""
-    their_own = {"segment.index.bytes", "min.insync.replicas"}
+    """But for the size of the index files that the sandbox sets."""
+    their_own = {"segment.index.bytes"}
     expected = {row.name: row for row in describe(theirs, TOPIC, "orders").configs}
     found = {row.name: row for row in describe(ours, TOPIC, "orders").configs}
     # Those that are too many are of a later Kafka, and harmless.
