@@ -212,6 +212,18 @@ def test_other_files_are_not_known(path: str, tmp_path: Path) -> None:
     assert f'file("{path}")' in loss.problem
 
 
+def test_hidden_files_that_terraform_finds_are_no_silent_loss(tmp_path: Path) -> None:
+    names = 'join("-", fileset("${path.module}/topics", "*"))'
+    main = MAIN.replace('"default"', "null").replace("var.name", names)
+    files = {"in/main.tf": main, "in/topics/a": "", "in/.hidden/b": ""}
+    size = {"TF_VAR_size": "1"}
+    assert sizes(converted(tmp_path, files, environment=size)) == {"a": 1}
+    project = converted(tmp_path / "more", {**files, "in/topics/.b": ""}, environment=size)
+    assert not specs(project)
+    (loss,) = project.conversion.losses
+    assert "fileset" in loss.problem
+
+
 def test_the_files_of_opentofu_win(tmp_path: Path) -> None:
     files = {
         "in/main.tf": MAIN,

@@ -1,7 +1,9 @@
 """The files of the source that expressions read: `file`, `fileset`, `templatefile`."""
 
+import os
 import posixpath
 import re
+from collections.abc import Iterator
 
 from kgitops.conversion.reading.folder import SourceFolder, read_source
 from kgitops.conversion.reading.hcl.functions import go_pattern
@@ -21,6 +23,7 @@ class RootFiles:
 
     def __init__(self, folder: SourceFolder, root: str) -> None:
         self._root = root
+        self._disk = folder.root
         self._files = {file.relative: file for file in folder.files}
         self._texts: dict[str, str | None] = {}
         self._matching: dict[tuple[str, str], list[str]] = {}
@@ -53,16 +56,30 @@ class RootFiles:
         """The paths of the files below a folder that match, in order.
 
         Raises:
-            NotKnownError: the folder is not the converted one, nor in it.
+            NotKnownError: the folder is not the converted one, nor in it, or Terraform would find a
+                hidden file, which kgitops does not read.
         """
         start = self._inside(folder)
         start = f"{start}/" if start else ""
         key = (start, pattern)
         if key not in self._matching:
             whole = go_pattern(_regular(pattern))
+            for path in self._hidden(start):
+                if whole.fullmatch(path):
+                    raise NotKnownError(path)
             below = (path.removeprefix(start) for path in self._files if path.startswith(start))
             self._matching[key] = sorted(path for path in below if whole.fullmatch(path))
         return list(self._matching[key])
+
+    def _hidden(self, start: str) -> Iterator[str]:
+        """The paths of files below a folder that are hidden, or in a hidden folder."""
+        above = self._disk / start
+        for folder, _, names in os.walk(above):
+            inside = os.path.relpath(folder, above).replace(os.sep, "/")
+            for name in names:
+                path = name if inside == "." else f"{inside}/{name}"
+                if path.startswith(".") or "/." in path:
+                    yield path
 
     def _inside(self, path: str) -> str:
         """A path that starts from the converted folder."""
