@@ -11,6 +11,7 @@ from kgitops.manifests.expanded import ExpandedDocument
 from kgitops.manifests.kinds.fields import amount, meant
 from kgitops.manifests.kinds.topic_profile import ConfigValue
 from kgitops.manifests.yaml.document import Document, scalar_text, shown
+from kgitops.model.resources.config_resources import ConfigResourceType, known_configs
 from kgitops.model.resources.topic_configs import (
     ConfigType,
     config_problem,
@@ -116,9 +117,10 @@ class ConfigReader(Struct):
             problem = f"Kafka 4 has no topic config {key} any more"
             self.findings.error(document, path, problem, instead, key=True)
             return None
-        nearest = nearest_config(key)
+        known_to_brokers = key in known_configs(ConfigResourceType.BROKER)
+        nearest = nearest_config(key, misspelt=not known_to_brokers)
         problem, advice = f"Kafka has no topic config {shown(key)}", f"did you mean {nearest}?"
-        of_brokers = nearest is None and key.startswith(_OF_BROKERS)
+        of_brokers = nearest is None and (known_to_brokers or key.startswith(_OF_BROKERS))
         if of_brokers:
             problem, advice = f"{shown(key)} is a config of brokers, not of topics", "remove it"
         elif nearest is None:

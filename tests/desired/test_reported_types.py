@@ -67,6 +67,8 @@ def test_without_a_cluster_it_is_a_warning(tmp_path: Path) -> None:
     [
         ("retentionn.ms", "did you mean retention.ms?"),
         ("log.cleaner.future", "is a config of brokers, not of topics"),
+        ("offsets.retention.minutes", "is a config of brokers, not of topics"),
+        ("log.retention.ms", "did you mean retention.ms?"),
         ("message.format.version", "Kafka 4 has no topic config message.format.version any more"),
     ],
 )

@@ -98,14 +98,17 @@ def removed_config(key: str) -> str | None:
 
 
 @cache
-def nearest_config(key: str) -> str | None:
-    """The config that a misspelt key may mean; also knows ``retentionMs`` and brokers' names."""
+def nearest_config(key: str, *, misspelt: bool = True) -> str | None:
+    """The config that a key may mean; also knows ``retentionMs`` and brokers' names.
+
+    A key that is not ``misspelt`` is only looked for by brokers' names.
+    """
     plain = re.sub(r"[_\s-]", ".", re.sub(r"(?<=[a-z])(?=[A-Z])", ".", key)).lower()
     plain = re.sub(r"\.(hours|minutes|seconds)$", ".ms", plain)
     broker_names = {config.server_default: name for name, config in topic_configs().items()}
     if plain in broker_names:
         return broker_names[plain]
-    return nearest(plain, topic_configs())
+    return nearest(plain, topic_configs()) if misspelt else None
 
 
 # A cluster has few distinct values of a key, each of them very many times.
