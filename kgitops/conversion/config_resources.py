@@ -27,10 +27,7 @@ def declare_broker_config(builder: ObjectBuilder, name: str, configs: Mapping[st
     if not is_declarable(config_resource_address(_BROKER, name)):
         builder.lose(builder.value, f"{builder}: its name is no broker's id", "write the id there")
         return
-    written = _values(builder, _BROKER, configs)
-    builder.lose_if_empty(written, "sets no config")
-    if written:
-        builder.declare("BrokerConfig", name, {"configs": written})
+    _declare(builder, "BrokerConfig", name, _values(builder, _BROKER, configs))
 
 
 def declare_group(builder: ObjectBuilder, name: str, configs: Mapping[str, Value]) -> None:
@@ -38,10 +35,13 @@ def declare_group(builder: ObjectBuilder, name: str, configs: Mapping[str, Value
     if not name or not is_declarable(group_address(name)):
         builder.lose(builder.value, f"{builder}: its name is no group's id", "write the id there")
         return
-    written = _values(builder, _GROUP, configs)
-    builder.lose_if_empty(written, "sets no config")
-    if written:
-        builder.declare("ConsumerGroup", name, {"configs": written})
+    _declare(builder, "ConsumerGroup", name, _values(builder, _GROUP, configs))
+
+
+def _declare(builder: ObjectBuilder, kind: str, name: str, configs: Mapping[str, Json]) -> None:
+    builder.lose_if_empty(configs, "sets no config")
+    if configs:
+        builder.declare(kind, name, {"configs": configs})
 
 
 def _values(

@@ -134,11 +134,10 @@ def find_inputs(paths: Iterable[Path], environment: Mapping[str, str]) -> Inputs
         if not _is_regular(path):
             raise UsageError(f"--var-file {path}: there is no such file; correct the path")
         files.append(FoundFile(path, display_name(path)))
-    prefix = "TF_VAR_"
     named = {
-        key.removeprefix(prefix): text
+        key.removeprefix(_VARIABLE): text
         for key, text in environment.items()
-        if key.startswith(prefix)
+        if key.startswith(_VARIABLE)
     }
     return Inputs(tuple(files), named)
 

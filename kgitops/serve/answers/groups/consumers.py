@@ -48,7 +48,7 @@ async def consumer_group_heartbeat(call: ApiCall, request: Message) -> Message:
         assignment = response.Assignment(
             topic_partitions=[
                 row(topic_id=topic_id, partitions=partitions)
-                for topic_id, partitions in _by_topic(answer.assigned).items()
+                for topic_id, partitions in by_topic(answer.assigned).items()
             ]
         )
     interval_ms = call.cluster.groups.settings.consumer_heartbeat_interval_ms
@@ -141,7 +141,8 @@ def group_topics(call: ApiCall, names: Iterable[str]) -> Mapping[str, ReadTopic]
     return {name: ReadTopic(topic_id_bytes(id_), count) for name, (id_, count) in found.items()}
 
 
-def _by_topic(partitions: Partitions) -> Mapping[bytes, list[int]]:
+def by_topic(partitions: Partitions) -> Mapping[bytes, list[int]]:
+    """The partitions of each topic, in order."""
     found: dict[bytes, list[int]] = {}
     for topic_id, partition in sorted(partitions):
         found.setdefault(topic_id, []).append(partition)
@@ -211,7 +212,7 @@ def _assignment(partitions: Partitions, names: Mapping[bytes, str]) -> Message:
     return response.Assignment(
         topic_partitions=[
             row(topic_id=topic_id, topic_name=names[topic_id], partitions=items)
-            for topic_id, items in _by_topic(partitions).items()
+            for topic_id, items in by_topic(partitions).items()
             if topic_id in names
         ]
     )

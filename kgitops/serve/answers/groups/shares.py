@@ -16,6 +16,7 @@ from kgitops.cluster.embedded.image.records import GROUP
 from kgitops.cluster.embedded.store.batches import LEADER_EPOCH, PartitionKey
 from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.results import ErrorCode
+from kgitops.serve.answers.groups.consumers import by_topic, group_topics
 from kgitops.serve.answers.groups.groups import coordinated
 from kgitops.serve.answers.values import (
     NOT_ASKED_FOR,
@@ -25,7 +26,7 @@ from kgitops.serve.answers.values import (
 )
 from kgitops.serve.call import ApiCall
 from kgitops.serve.data.data_plane import Place
-from kgitops.serve.groups.consumers.group import LEAVES, NOTHING, Partition, Partitions, ReadTopic
+from kgitops.serve.groups.consumers.group import LEAVES, NOTHING, Partition
 from kgitops.serve.groups.share_groups import (
     ASSIGNOR,
     MemberSettings,
@@ -122,7 +123,7 @@ async def share_group_heartbeat(call: ApiCall, request: Message) -> Message:
     assignment = response.Assignment(
         topic_partitions=[
             row(topic_id=topic_id, partitions=partitions)
-            for topic_id, partitions in _by_topic(member.assigned).items()
+            for topic_id, partitions in by_topic(member.assigned).items()
         ]
     )
     return response(
@@ -294,8 +295,10 @@ async def _beat(
         word = "Group" if request.member_epoch == LEAVES else "Share group"
         group = _existing(call, request.group_id, physical, word)
         client = call.client_id or "", f"/{call.host}"
-        find = lambda names: _topics(call, names)  # noqa: E731
-        changed = heartbeat(group, request, client, find, shares.now_ms(), settings)
+        now_ms = shares.now_ms()
+        changed = heartbeat(
+            group, request, client, lambda names: group_topics(call, names), now_ms, settings
+        )
         shares.keep(physical, changed)
         before = group.members.get(request.member_id)
         after = changed.members.get(request.member_id)
@@ -306,19 +309,6 @@ async def _beat(
     if request.member_epoch != 0:
         return beat()
     return await _in_group(call, request.group_id, physical, beat)
-
-
-def _topics(call: ApiCall, names: Iterable[str]) -> Mapping[str, ReadTopic]:
-    """The topics of these names that exist, by the names that the group's members have."""
-    found = call.admin.group_topics(names)
-    return {name: ReadTopic(topic_id_bytes(id_), count) for name, (id_, count) in found.items()}
-
-
-def _by_topic(partitions: Partitions) -> Mapping[bytes, list[int]]:
-    rows: dict[bytes, list[int]] = {}
-    for topic_id, partition in sorted(partitions):
-        rows.setdefault(topic_id, []).append(partition)
-    return rows
 
 
 def _described(call: ApiCall, group_id: str, *, operations: bool) -> Message:
@@ -354,7 +344,7 @@ def _described(call: ApiCall, group_id: str, *, operations: bool) -> Message:
                 assignment=response.Assignment(
                     topic_partitions=[
                         row(topic_id=topic_id, topic_name=names[topic_id], partitions=partitions)
-                        for topic_id, partitions in _by_topic(member.assigned).items()
+                        for topic_id, partitions in by_topic(member.assigned).items()
                         if topic_id in names
                     ]
                 ),
@@ -400,9 +390,9 @@ async def _described_offsets(
 
 
 def _known_partitions(call: ApiCall, group: ShareGroup | None) -> Mapping[str, Sequence[int]]:
-    by_topic = _by_topic(group.known) if group is not None else {}
-    names = call.admin.topic_names(map(topic_id_text, by_topic))
-    return {name: by_topic[topic_id_bytes(topic_id)] for topic_id, name in names.items()}
+    known = by_topic(group.known) if group is not None else {}
+    names = call.admin.topic_names(map(topic_id_text, known))
+    return {name: known[topic_id_bytes(topic_id)] for topic_id, name in names.items()}
 
 
 async def _described_offset(
