@@ -34,8 +34,7 @@ from kgitops.model.source import Finding, Located, Severity, Source
 from kgitops.model.verdict import ExitCode, Reason, Verdict
 from kgitops.model.wording import nearest
 from kgitops.plan.document.file import SealedPlan
-from kgitops.plan.document.plan import Change, Plan, denials
-from kgitops.plan.document.policies import LoadedPolicy, PolicyResult, WaiverUse
+from kgitops.plan.document.plan import Change, LoadedPolicy, Plan, PolicyResult, WaiverUse, denials
 from kgitops.plan.phases import in_waves
 from kgitops.policy.evaluate.bundle import Bundle, Level, Outcome, Ruling, Waiver
 from kgitops.policy.evaluate.protocol import PolicyEvaluator

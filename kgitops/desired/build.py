@@ -1,8 +1,11 @@
-"""Builds the desired state from checked manifests: objects in normal form, and the scope."""
+"""Builds the desired state from checked manifests: objects in normal form, and the scope.
+
+Duplicates, names that collide, and Tombstones of declared objects are found here too.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard, assert_never
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -11,6 +14,7 @@ from kgitops.desired.configs import ConfigReader
 from kgitops.desired.declared_lookalikes import Declared, warn_of_lookalikes
 from kgitops.desired.expansion import Expansion
 from kgitops.desired.findings import (
+    Declaration,
     DeclaredObject,
     Findings,
     Path,
@@ -18,25 +22,181 @@ from kgitops.desired.findings import (
     scope_of,
     without_env_values,
 )
-from kgitops.desired.references import DeclaredTombstone, check_references
 from kgitops.desired.roles import merge_overlaps
 from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety, digest
+from kgitops.desired.virtual_clusters import (
+    check_links,
+    check_members,
+    cluster_source,
+    warn_of_ineffective,
+    warn_of_other_clusters,
+)
 from kgitops.manifests.kind_models import kind_class
 from kgitops.manifests.load import Manifest, ManifestSet
 from kgitops.manifests.project_file import WrittenDefaults
 from kgitops.manifests.yaml.document import Document, DocumentPart, shown
 from kgitops.model.errors import FindingsError
-from kgitops.model.json.declared import Tombstone
+from kgitops.model.json.declared import (
+    DesiredAcl,
+    DesiredConfigs,
+    DesiredLink,
+    DesiredMember,
+    DesiredObject,
+    DesiredQuota,
+    DesiredTopic,
+    DesiredUser,
+    DesiredVirtualCluster,
+    Tombstone,
+)
 from kgitops.model.resources.addresses import (
     kind_of,
     named_address,
     split_scoped_address,
     user_address,
+    virtual_cluster_address,
 )
 from kgitops.model.resources.kinds import FORMS, Kind, is_declarable
-from kgitops.model.resources.names import is_internal
+from kgitops.model.resources.names import collision_key, is_internal
 from kgitops.model.resources.virtual_clusters import virtual_cluster_name_problem
 from kgitops.model.source import Finding, Severity
+
+_DeclaredTombstone = tuple[Tombstone, Document]
+
+
+def _check_references(
+    objects: Sequence[DeclaredObject], tombstones: Sequence[_DeclaredTombstone], findings: Findings
+) -> None:
+    """Report documents that contradict each other; ``objects`` are in the order of their files."""
+    declared: dict[str, Declaration] = {}
+    metric_names: dict[str, tuple[str, Declaration]] = {}
+    for desired, document in objects:
+        first = declared.setdefault(desired.address, document)
+        if first is not document:
+            _report_twice(desired, document, first, findings)
+        elif _may_collide(desired):
+            key = collision_key(desired.name)
+            other, where = metric_names.setdefault(key, (desired.name, document))
+            if other != desired.name:
+                _report_collision(desired.name, document, other, where, findings)
+    _check_repeated_bindings(objects, findings)
+    _check_tombstones(declared, tombstones, findings)
+    check_links(objects, findings)
+    check_members(objects, findings)
+    warn_of_ineffective(objects, findings)
+    warn_of_other_clusters(objects, findings)
+
+
+def _may_collide(desired: DesiredObject) -> TypeGuard[DesiredTopic]:
+    """Return whether the name could collide; one in a virtual cluster has a UUID in it (VC-044)."""
+    if not isinstance(desired, DesiredTopic) or desired.virtual_cluster is not None:
+        return False
+    return "." in desired.name or "_" in desired.name
+
+
+def _report_twice(
+    desired: DesiredObject, document: Declaration, first: Declaration, findings: Findings
+) -> None:
+    findings.error(
+        document,
+        _place_of_name(desired),
+        f"{desired.address} is declared already at {first.source}",
+        "keep one of the two documents, or take this object out of one of them",
+    )
+
+
+def _report_collision(
+    name: str, document: Declaration, other: str, where: Declaration, findings: Findings
+) -> None:
+    findings.error(
+        document,
+        ("metadata", "name"),
+        f"the topics {shown(name)} and {shown(other)} ({where.source}) collide: "
+        "'.' and '_' are the same in Kafka's metric names",
+        "rename one of them",
+    )
+
+
+def _check_repeated_bindings(objects: Sequence[DeclaredObject], findings: Findings) -> None:
+    """Report documents that list a principal or an operation twice."""
+    seen: set[tuple[str, Declaration]] = set()
+    reported: set[Declaration] = set()
+    for desired, document in objects:
+        if not isinstance(desired, DesiredAcl):
+            continue
+        binding = (desired.address, document)
+        if binding in seen and document not in reported:
+            reported.add(document)
+            findings.error(
+                document,
+                ("spec",),
+                f"the document declares {desired.address} twice",
+                "list each principal and operation once",
+            )
+        seen.add(binding)
+
+
+def _check_tombstones(
+    declared: dict[str, Declaration], tombstones: Sequence[_DeclaredTombstone], findings: Findings
+) -> None:
+    tombstones_by_address: dict[str, Document] = {}
+    within = _first_within(declared) if tombstones else {}
+    for tombstone, document in tombstones:
+        first = tombstones_by_address.setdefault(tombstone.address, document)
+        if first is not document:
+            findings.error(
+                document,
+                ("spec", "target"),
+                f"{tombstone.address} has a Tombstone already at {first.source}",
+                "keep one of the two",
+            )
+        elif tombstone.address in declared:
+            findings.error(
+                document,
+                ("spec", "target"),
+                f"{tombstone.address} has a Tombstone and is declared at "
+                f"{declared[tombstone.address].source}",
+                "remove one of the two documents",
+            )
+        elif tombstone.address in within:
+            inner = within[tombstone.address]
+            findings.error(
+                document,
+                ("spec", "target"),
+                f"{tombstone.address} has a Tombstone, and {inner}, which is in it, is declared "
+                f"at {declared[inner].source}",
+                "remove that document too, and all others of the virtual cluster",
+            )
+
+
+def _first_within(declared: Iterable[str]) -> dict[str, str]:
+    """Return the first declared object inside each virtual cluster, by that one's address."""
+    first: dict[str, str] = {}
+    for address in declared:
+        scope = split_scoped_address(address)
+        if scope is not None and not scope.prefixed:
+            first.setdefault(virtual_cluster_address(scope.virtual_cluster), address)
+    return first
+
+
+def _place_of_name(desired: DesiredObject) -> Path:
+    match desired:
+        case (
+            DesiredTopic()
+            | DesiredUser()
+            | DesiredVirtualCluster()
+            | DesiredLink()
+            | DesiredConfigs()
+        ):
+            return ("metadata", "name")
+        case DesiredAcl():
+            return ("spec", "resource")
+        case DesiredQuota():
+            return ("spec", "entity")
+        case DesiredMember():
+            return cluster_source(desired)
+        case other:
+            assert_never(other)
+
 
 if TYPE_CHECKING:
     from kgitops.manifests.kinds import tombstone
@@ -44,7 +204,7 @@ if TYPE_CHECKING:
 _TARGET: Path = ("spec", "target")
 
 
-def build_tombstone(
+def _build_tombstone(
     declared: "tombstone.Tombstone", document: Document, findings: Findings
 ) -> Tombstone | None:
     """Build the tombstone; None if it does not identify an object."""
@@ -168,7 +328,7 @@ def build_desired(
     declared_here = [(item.declares, item.document) for item in manifests.manifests]
     warn_of_lookalikes((*project_file, *declared_here), here.findings)
     here.objects = merge_overlaps(here.objects, here.findings)
-    check_references(here.objects, here.tombstones, here.findings)
+    _check_references(here.objects, here.tombstones, here.findings)
     for document in manifests.unknown:
         here.findings.warning(
             document,
@@ -226,7 +386,7 @@ def _unexpanded(other_clusters: Sequence[Manifest]) -> Iterator[Finding]:
 
 class _Built(Struct):
     objects: list[DeclaredObject] = field(default_factory=list)
-    tombstones: list[DeclaredTombstone] = field(default_factory=list)
+    tombstones: list[_DeclaredTombstone] = field(default_factory=list)
     findings: Findings = field(default_factory=Findings)
 
 
@@ -261,7 +421,7 @@ def _build_one(manifest: Manifest, expansion: Expansion, built: _Built) -> None:
     declared, document = expansion.expanded(manifest)
     match written.kind:
         case "Tombstone":
-            if (tombstone := build_tombstone(written, document, findings)) is not None:
+            if (tombstone := _build_tombstone(written, document, findings)) is not None:
                 built.tombstones.append((tombstone, document))
         case "Policy" | "Waiver":
             pass  # not an object of the cluster: kgitops.workflow.policies reads them

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
+from kgitops.desired.declared_names import names_in
 from kgitops.desired.findings import Findings, Path
 from kgitops.desired.lookalikes import appearance, bare_name, is_plain, lookalike_problem
-from kgitops.manifests.names import names_in
 from kgitops.manifests.yaml.document import Document
 from kgitops.model.source import Severity, Source
 

@@ -1,12 +1,15 @@
-"""The topics and groups that ACLs name literally, and names that are probably misspelt."""
+"""The names in declarations: those that ACLs name literally, and those probably misspelt."""
 
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+from functools import cache
+from typing import Any
 
 from msgspec import Struct
 
 from kgitops.desired.state import DesiredState
+from kgitops.manifests.kinds.fields import FreeText
 from kgitops.model.json.declared import (
     DesiredAcl,
     DesiredGroup,
@@ -181,4 +184,44 @@ def _add(
     place = acl.located.at("spec", "resource", "name")
     found[(place, acl.binding.resource_name)] = Finding(
         source=place, problem=problem, advice=advice, severity=Severity.WARNING
+    )
+
+
+Path = tuple[str | int, ...]
+
+
+def names_in(declared: object) -> list[tuple[Path, str]]:
+    """Return each name with its path; the path of a mapping's key ends in the key."""
+    names: list[tuple[Path, str]] = []
+    _collect(declared, (), names)
+    return names
+
+
+def _collect(content: object, path: Path, names: list[tuple[Path, str]]) -> None:
+    if isinstance(content, str):
+        names.append((path, content))
+    elif isinstance(content, list | tuple):
+        for index, item in enumerate(content):
+            _collect(item, (*path, index), names)
+    elif isinstance(content, dict):
+        for key, item in content.items():
+            if isinstance(key, str):
+                names.append(((*path, key), key))
+            _collect(item, (*path, key), names)
+    else:
+        model: Any = type(content)
+        for name, key in _fields(model):
+            value = getattr(content, name)
+            if value is not None:
+                _collect(value, (*path, key), names)
+
+
+@cache
+def _fields(model: type[Any]) -> tuple[tuple[str, str], ...]:
+    """Return the attribute and the key of each field that may hold names; of a number, none."""
+    fields = getattr(model, "__pydantic_fields__", {})
+    return tuple(
+        (name, field.alias or name)
+        for name, field in fields.items()
+        if not any(isinstance(mark, FreeText) for mark in field.metadata)
     )

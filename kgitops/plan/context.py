@@ -18,15 +18,36 @@ from kgitops.model.json.declared import (
 )
 from kgitops.model.registry import Json, Owner
 from kgitops.model.requests import Request
+from kgitops.model.resources.groups import CommittedOffsets
 from kgitops.model.resources.kinds import Kind
+from kgitops.model.resources.topics import Assignment
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.source import Finding, Source
 from kgitops.plan.document.plan import Basis, Change, Drift, Precondition
 from kgitops.plan.draft import ChainedRequest, PlanDraft, chain
-from kgitops.plan.earlier import NOTHING_EARLIER, EarlierFacts
 from kgitops.plan.link_index import NO_LINKS, LinkIndex, PlannedLinks
 from kgitops.plan.ownership import EXECUTED_TOMBSTONES, Ownership, OwnershipStatus
 from kgitops.plan.stale_throttles import NO_STALE_THROTTLES, StaleThrottles
+
+
+class EarlierFacts(Struct, frozen=True, kw_only=True):
+    """The choices of an earlier plan by address: an apply that plans again keeps to them.
+
+    Brokers come and go, and offsets grow: each kind decides if the choice could still be made.
+    ``placements`` are the assignments of topics, with new partitions and after all moves;
+    ``offsets`` those that resets commit, none for a group that has nothing to commit; ``records``
+    the offsets by partition below which records are deleted; ``waits`` the topics whose change
+    waits for a reassignment that was running.
+    """
+
+    placements: Mapping[str, tuple[Assignment, Assignment]] = field(default_factory=dict)
+    offsets: Mapping[str, CommittedOffsets] = field(default_factory=dict)
+    records: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    waits: frozenset[str] = frozenset()
+
+
+NOTHING_EARLIER = EarlierFacts()
+
 
 _NO_FIELDS: Mapping[str, str | None] = {}
 _NO_BASIS = Basis()

@@ -30,7 +30,7 @@ from kgitops.model.resources.kinds import KIND_OF_SORT, Kind
 from kgitops.model.resources.virtual_clusters import VirtualCluster
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.access import access_losses, warn_of_registry_writers, with_rights_lost
-from kgitops.plan.context import PlanContext
+from kgitops.plan.context import NOTHING_EARLIER, EarlierFacts, PlanContext
 from kgitops.plan.document.plan import (
     AccessLoss,
     Action,
@@ -42,7 +42,6 @@ from kgitops.plan.document.plan import (
     PlanTarget,
 )
 from kgitops.plan.draft import PlanDraft, merge_drafts
-from kgitops.plan.earlier import NOTHING_EARLIER, EarlierFacts
 from kgitops.plan.link_index import PlannedLinks, index_links
 from kgitops.plan.order import order_changes
 from kgitops.plan.ownership import PROTECTION, Ownership, build_ownership, identity_problem

@@ -25,10 +25,10 @@ from kgitops.model.results import ErrorCode, RequestResult, is_lost_race
 from kgitops.model.source import Finding, Severity
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.model.wording import counted
-from kgitops.plan.acls.missing_names import warn_of_missing_names
 from kgitops.plan.document.broker_validation import checkable, record_validation
 from kgitops.plan.document.plan import Plan, PlannedRequest
 from kgitops.plan.lowering import with_lowering
+from kgitops.plan.missing_names import warn_of_missing_names
 from kgitops.plan.shown.derive import add_usage, topics_at_stake
 from kgitops.policy.evaluate.bundle import Bundle
 from kgitops.workflow.loading import OnStage, ignore_stage

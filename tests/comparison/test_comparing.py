@@ -24,8 +24,7 @@ from kgitops.model.registry import Json
 from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.users import ScramMechanism, found_users
 from kgitops.model.source import Source
-from kgitops.plan.document.plan import Plan
-from kgitops.plan.document.policies import LoadedPolicy, PolicyResult
+from kgitops.plan.document.plan import LoadedPolicy, Plan, PolicyResult
 
 S = TypeVar("S", PolicyResult, LoadedPolicy)
 SCALARS = st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["", "a", "1,2", "é"])

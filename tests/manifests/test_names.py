@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 import pytest
 import yaml
 
+from kgitops.desired.declared_names import names_in
 from kgitops.manifests.kind_models import KINDS, adapter, model
-from kgitops.manifests.names import names_in
 
 Path = tuple[str | int, ...]
 

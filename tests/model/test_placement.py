@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from kgitops.model import placement
 from kgitops.model.cluster_state import Broker
-from kgitops.model.placement import PlacementError, place, reassign
-from kgitops.model.placement_balance import place_in_turn, racks_in_order
+from kgitops.model.placement import PlacementError, place, place_in_turn, racks_in_order, reassign
 from kgitops.model.resources.topics import Assignment
 
 

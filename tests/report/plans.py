@@ -34,12 +34,14 @@ from kgitops.plan.document.plan import (
     Drift,
     FieldChange,
     Kept,
+    LoadedPolicy,
     Plan,
     PlannedRequest,
     PlanTarget,
+    PolicyResult,
     Precondition,
+    WaiverUse,
 )
-from kgitops.plan.document.policies import LoadedPolicy, PolicyResult, WaiverUse
 from kgitops.plan.document.risks import Risk, all_risks
 from kgitops.policy.evaluate.bundle import Level, Outcome, fingerprint
 

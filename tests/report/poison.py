@@ -31,12 +31,13 @@ from kgitops.plan.document.plan import (
     Drift,
     FieldChange,
     Kept,
+    LoadedPolicy,
     Plan,
     PlannedRequest,
     PlanTarget,
+    PolicyResult,
     Precondition,
 )
-from kgitops.plan.document.policies import LoadedPolicy, PolicyResult
 from kgitops.policy.evaluate.bundle import (
     CelExpression,
     CelPolicy,

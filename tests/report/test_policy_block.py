@@ -31,8 +31,7 @@ from tiers import examples
 
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document.broker_validation import BROKER_POLICY
-from kgitops.plan.document.plan import Plan
-from kgitops.plan.document.policies import WaiverUse
+from kgitops.plan.document.plan import Plan, WaiverUse
 from kgitops.policy.evaluate.bundle import Outcome
 from kgitops.report.content.policy_rows import (
     PolicyStatus,

@@ -23,8 +23,8 @@ from kgitops.model.resources.addresses import kind_of, topic_address
 from kgitops.model.resources.kinds import GLOBAL_GROUP
 from kgitops.model.resources.topic_configs import is_throttle, normal_value
 from kgitops.model.resources.topics import Assignment, TopicState
+from kgitops.plan.context import EarlierFacts
 from kgitops.plan.document.plan import Change, Plan, PlannedRequest
-from kgitops.plan.earlier import EarlierFacts
 from kgitops.plan.ownership import Ownership, OwnershipStatus
 from kgitops.plan.shown.values import requests_of
 

@@ -8,8 +8,7 @@ import pyarrow as pa
 from kgitops.fleet.output.tables import CHANGES, FIELD, FINDINGS, REQUESTS, VIOLATIONS
 from kgitops.model.requests import api_name
 from kgitops.model.source import Finding, Source
-from kgitops.plan.document.plan import Change, PlannedRequest
-from kgitops.plan.document.policies import PolicyResult
+from kgitops.plan.document.plan import Change, PlannedRequest, PolicyResult
 
 Columns = Mapping[str, object]
 

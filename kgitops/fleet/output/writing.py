@@ -31,8 +31,7 @@ from kgitops.model.verdict import Reason, decide
 from kgitops.plan.document.documents import EnvelopeDocument, change_document, plan_document
 from kgitops.plan.document.file import RunningDigests
 from kgitops.plan.document.losses import losses
-from kgitops.plan.document.plan import Change, Plan
-from kgitops.plan.document.policies import PolicyResult
+from kgitops.plan.document.plan import Change, Plan, PolicyResult
 from kgitops.policy.evaluate.bundle import Outcome
 from kgitops.workflow.pipeline import PLAN_HOLDS
 

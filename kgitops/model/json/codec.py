@@ -6,17 +6,17 @@ left out whenever it has its default. Where JSON differs from a value, a *docume
 shape of the JSON, and functions beside it convert between the two.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from enum import Enum
-from functools import cache
+from functools import cache, reduce
+from operator import or_
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 import msgspec
 from msgspec import Meta, Struct, UnsetType
-from msgspec.structs import fields
+from msgspec.structs import FieldInfo, fields
 
-from kgitops.model.json.exact import exact, may_be_left_out
 from kgitops.model.json.strict import ShapeError
 from kgitops.model.registry import Json
 
@@ -178,7 +178,7 @@ def _difference_in_struct(kind: type[Struct], value: Json, path: str) -> ShapeEr
         return ShapeError(f"{path} is not an object")
     known = {field.encode_name: field for field in fields(kind)}
     for name, field in known.items():
-        if name not in value and not may_be_left_out(kind, field):
+        if name not in value and not _may_be_left_out(kind, field):
             return ShapeError(f"{path} has no key {name!r}")
     for name in value:
         if name not in known and name != kind.__struct_config__.tag_field:
@@ -212,3 +212,62 @@ def _wrong(kind: Any, value: Json, path: str) -> ShapeError:  # noqa: ANN401 (an
         if isinstance(error.__cause__, ValueError):
             return ShapeError(f"{path} {error.__cause__}")
     return ShapeError(f"{path} is {_NAMES.get(kind, 'not what is expected')}")
+
+
+def exact(kind: Any) -> Any:  # noqa: ANN401 (any annotation)
+    """A type like ``kind`` whose objects have exactly the keys that are written.
+
+    msgspec takes a missing key for the field's default, so this one has no defaults.
+    """
+    return _exact(kind)
+
+
+@cache
+def _exact(kind: Hashable) -> Any:  # noqa: ANN401 (any annotation)
+    if isinstance(kind, type) and issubclass(kind, Struct):
+        return _exact_struct(kind)
+    origin: Any = get_origin(kind)
+    args = get_args(kind)
+    if not args:
+        return kind
+    if origin is Annotated:
+        return Annotated[(exact(args[0]), *args[1:])]
+    exact_args = tuple(arg if arg is Ellipsis else exact(arg) for arg in args)
+    if exact_args == args:
+        return kind
+    if origin in (Union, UnionType):
+        return reduce(or_, exact_args)
+    return origin[exact_args]
+
+
+def _exact_struct(kind: type[Struct]) -> type[Struct]:
+    changed = not kind.__struct_config__.forbid_unknown_fields
+    members: list[Any] = []
+    for field in fields(kind):
+        like = exact(field.type)
+        optional = _may_be_left_out(kind, field)
+        changed = changed or like != field.type or (not field.required and not optional)
+        default = field.default
+        more = {"default_factory": field.default_factory} if optional else {}
+        if optional and default is not msgspec.NODEFAULT:
+            more = {"default": default}
+        members.append((field.name, like, msgspec.field(name=field.encode_name, **more)))
+    if not changed:
+        return kind
+    config = kind.__struct_config__
+    return msgspec.defstruct(
+        kind.__name__,
+        members,
+        forbid_unknown_fields=True,
+        kw_only=True,
+        frozen=True,
+        tag=config.tag,
+        tag_field=config.tag_field,
+    )
+
+
+def _may_be_left_out(kind: type[Struct], field: FieldInfo) -> bool:
+    """As msgspec does it: a default made by a function is written, unless it makes a container."""
+    factories = (msgspec.NODEFAULT, dict, list, set)
+    left_out = not field.required and field.default_factory in factories
+    return kind.__struct_config__.omit_defaults and left_out

@@ -20,8 +20,7 @@ from typing import Any
 
 import msgspec
 
-from kgitops.model.json.codec import WHOLE
-from kgitops.model.json.exact import exact
+from kgitops.model.json.codec import WHOLE, exact
 from kgitops.model.registry import Json
 
 _LEFT_OUT = frozenset({"title", "description", "default"})

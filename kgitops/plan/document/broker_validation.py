@@ -23,8 +23,7 @@ from kgitops.model.requests import (
 from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.results import RETRIABLE, ErrorCode, RequestResult
 from kgitops.model.source import Finding, Severity
-from kgitops.plan.document.plan import Change, Plan, PlannedRequest
-from kgitops.plan.document.policies import LoadedPolicy, PolicyResult
+from kgitops.plan.document.plan import Change, LoadedPolicy, Plan, PlannedRequest, PolicyResult
 from kgitops.policy.evaluate.bundle import Level, Outcome, fingerprint
 
 BROKER_POLICY = LoadedPolicy(

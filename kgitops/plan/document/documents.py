@@ -45,13 +45,14 @@ from kgitops.plan.document.plan import (
     Drift,
     FieldChange,
     Kept,
+    LoadedPolicy,
     Plan,
     PlannedRequest,
     PlanTarget,
+    PolicyResult,
     Precondition,
     Takeover,
 )
-from kgitops.plan.document.policies import LoadedPolicy, PolicyResult
 from kgitops.plan.document.risks import Risk, RiskLevel
 from kgitops.policy.evaluate.bundle import Level, Outcome
 

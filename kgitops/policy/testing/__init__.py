@@ -22,6 +22,7 @@ from kgitops.policy.testing.requests import (
     alter_topic,
     alter_user_scram_credentials,
     alter_virtual_cluster,
+    cluster,
     create_acl,
     create_topic,
     create_topic_link,
@@ -33,9 +34,10 @@ from kgitops.policy.testing.requests import (
     delete_topic_link,
     delete_virtual_cluster,
     entity,
+    labelled,
     topic,
+    violation,
 )
-from kgitops.policy.testing.verdicts import cluster, labelled, violation
 
 __all__ = [
     "acl",

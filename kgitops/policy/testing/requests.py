@@ -1,9 +1,13 @@
-"""Builders of topics, and of requests of each kind."""
+"""Builders of clusters, topics and requests of each kind, and the verdict of a policy."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
+
+from msgspec.structs import replace
 
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import Broker
+from kgitops.model.cluster_state import ClusterState as WholeState
 from kgitops.model.placement import place, reassign
 from kgitops.model.requests import NEW_UUID
 from kgitops.model.resources.acls import AclBinding
@@ -19,7 +23,9 @@ from kgitops.model.resources.virtual_clusters import (
     default_link_name,
     generated_topic_name,
 )
+from kgitops.policy.api.interfaces import ClusterState, Configurable, PolicyViolation
 from kgitops.policy.api.requests import (
+    ANONYMOUS,
     AlterBrokerRequest,
     AlterClientQuotaRequest,
     AlterConfigResourceRequest,
@@ -37,6 +43,9 @@ from kgitops.policy.api.requests import (
     DeleteTopicLinkRequest,
     DeleteTopicRequest,
     DeleteVirtualClusterRequest,
+    PolicyRequest,
+    Principal,
+    api_of,
 )
 from kgitops.policy.building import (
     grown,
@@ -46,27 +55,111 @@ from kgitops.policy.building import (
     requested_topic,
     state_of,
 )
-from kgitops.policy.testing.verdicts import NOBODY, asked
+from kgitops.policy.evaluate.bundle import Level
+from kgitops.policy.evaluate.policy_input import build_request
+from kgitops.policy.load.python_rule import METHODS, PythonRule
+from kgitops.policy.state import SimulatedState
+
+NOBODY = str(ANONYMOUS)
+R = TypeVar("R", bound=PolicyRequest)
+
+
+def cluster(
+    *topics: TopicState,
+    brokers: int | Iterable[Broker] = 3,
+    acls: Iterable[AclBinding] = (),
+    quotas: Mapping[ClientQuotaEntity, Mapping[str, float]] | None = None,
+    virtual_clusters: Iterable[VirtualCluster] = (),
+    broker_configs: Mapping[str, str] | None = None,
+    broker_defaults: Mapping[str, str] | None = None,
+    users: Mapping[str, Mapping[str, int]] | None = None,
+) -> ClusterState:
+    """Build a cluster with these objects, as a policy sees it.
+
+    ``brokers`` is their number, with ids from 1 on, or the brokers with their racks.
+    ``broker_configs`` are those of the node that evaluates (P201-40); ``broker_defaults`` are the
+    configs of topics that set none; ``users`` have iterations by mechanism.
+    """
+    state = state_of(
+        topics,
+        brokers=brokers,
+        acls=acls,
+        quotas=quotas,
+        virtual_clusters=virtual_clusters,
+        broker_defaults=broker_defaults,
+        users={
+            user: {ScramMechanism(name): known for name, known in held.items()}
+            for user, held in (users or {}).items()
+        },
+    )
+    return ClusterState(SimulatedState(state), broker_configs)
+
+
+def asked(
+    kind: type[R],
+    request: req.Request,
+    principal: str,
+    state: WholeState | None = None,
+    broker_configs: Mapping[str, str] | None = None,
+) -> R:
+    """The request as a policy is asked about it in ``state``, or in an empty cluster."""
+    simulated = SimulatedState(state or state_of())
+    made = build_request(request, Principal.parse(principal), simulated, broker_configs or {})
+    assert isinstance(made, kind)  # noqa: S101 (each kind becomes the one of its name)
+    return made
+
+
+def labelled(request: R, labels: Mapping[str, str]) -> R:
+    """The request as from a document with these ``metadata.labels``."""
+    return replace(request, labels=dict(labels))
+
+
+def violation(
+    policy: Configurable,
+    request: PolicyRequest,
+    cluster_state: ClusterState | None = None,
+) -> PolicyViolation | None:
+    """The violation by which the policy refuses the request; None where it accepts it.
+
+    Without ``cluster_state`` the cluster is empty. Other exceptions of the policy come out.
+
+    Raises:
+        TypeError: the policy implements no interface for this kind of request, or returned
+            something.
+    """
+    api = api_of(request)
+    interface, _ = METHODS[api]
+    if not isinstance(policy, interface):
+        raise TypeError(
+            f"{type(policy).__name__} is not a {interface.__name__}: it never sees {api}"
+        )
+    rule = PythonRule(type(policy).__name__, Level.HARD, policy)
+    for found in rule.violations(
+        api, request, cluster() if cluster_state is None else cluster_state
+    ):
+        return PolicyViolation(found.message, field=found.field)
+    return None
+
 
 Assignments = Mapping[int, Sequence[int]]
 """Partition id, from 0 on, to the ids of the brokers that hold it."""
 
 
-def assignment_of(
+def _assignment_of(
     name: str, partitions: int, replication_factor: int, assignments: Assignments | None
 ) -> Assignment:
     """The replicas that ``assignments`` give; without them they are placed evenly."""
     if assignments is not None:
         return tuple(tuple(assignments[partition]) for partition in sorted(assignments))
     return place(
-        brokers_for((), replication_factor),
+        _brokers_for((), replication_factor),
         partitions=partitions,
         replication_factor=replication_factor,
         seed=name,
     )
 
 
-def brokers_for(assignment: Assignment, replication_factor: int) -> tuple[Broker, ...]:
+def _brokers_for(assignment: Assignment, replication_factor: int) -> tuple[Broker, ...]:
     """Brokers that hold ``assignment`` and can hold so many replicas, three at least."""
     used = {broker for replicas in assignment for broker in replicas}
     return numbered(max(3, replication_factor, *used))
@@ -85,7 +178,7 @@ def topic(
     return TopicState(
         name=name,
         topic_id=None,
-        assignment=assignment_of(name, partitions, replication_factor, assignments),
+        assignment=_assignment_of(name, partitions, replication_factor, assignments),
         configs=dict(configs or {}),
         marked_for_deletion=marked_for_deletion,
     )
@@ -106,7 +199,7 @@ def create_topic(
     With ``virtual_cluster`` it is made there, and ``name`` is its name there (VC-056).
     """
     physical_name = name if virtual_cluster is None else generated_topic_name(NEW_UUID, name)
-    placed = assignment_of(name, partitions, replication_factor, assignments)
+    placed = _assignment_of(name, partitions, replication_factor, assignments)
     new = TopicState(name=physical_name, topic_id=None, assignment=placed)
     request = req.CreateTopicRequest(
         topic=physical_name,
@@ -136,13 +229,13 @@ def alter_topic(
     after = before.assignment
     if replication_factor is not None:
         after = reassign(
-            brokers_for(after, replication_factor), after, replication_factor=replication_factor
+            _brokers_for(after, replication_factor), after, replication_factor=replication_factor
         )
     if partitions is not None:
-        after = grown(before.name, after, partitions, brokers_for(after, len(after[0])))
+        after = grown(before.name, after, partitions, _brokers_for(after, len(after[0])))
     generated = after != before.assignment
     if assignments is not None:
-        after = assignment_of(before.name, 1, 1, assignments)
+        after = _assignment_of(before.name, 1, 1, assignments)
     request = req.AlterTopicRequest(
         topic=before.name,
         topic_id="",

@@ -6,8 +6,7 @@ from msgspec import Struct
 
 from kgitops.model.resources.addresses import object_name
 from kgitops.model.source import Finding, Severity, Source
-from kgitops.plan.document.plan import Change, Plan
-from kgitops.plan.document.policies import WaiverUse
+from kgitops.plan.document.plan import Change, Plan, WaiverUse
 from kgitops.plan.document.risks import RiskLevel
 from kgitops.policy.evaluate.bundle import Level
 from kgitops.report.ci.sarif_rules import Own, SarifLevel, severity_of_policy, severity_of_risk

@@ -5,8 +5,7 @@ from enum import StrEnum
 
 from kgitops.model.registry import Json
 from kgitops.model.wording import shortened
-from kgitops.plan.document.plan import Plan
-from kgitops.plan.document.policies import LoadedPolicy
+from kgitops.plan.document.plan import LoadedPolicy, Plan
 from kgitops.plan.document.risks import Risk, RiskLevel
 from kgitops.policy.evaluate.bundle import Level
 from kgitops.report.content.policy_rows import what_to_do

@@ -11,8 +11,7 @@ from kgitops.model.source import Source
 from kgitops.model.wording import counted
 from kgitops.plan.document.broker_validation import BROKER_POLICY
 from kgitops.plan.document.file import SealedPlan
-from kgitops.plan.document.plan import Change, Plan
-from kgitops.plan.document.policies import LoadedPolicy, PolicyResult, WaiverUse
+from kgitops.plan.document.plan import Change, LoadedPolicy, Plan, PolicyResult, WaiverUse
 from kgitops.policy.evaluate.bundle import Level, Outcome
 
 

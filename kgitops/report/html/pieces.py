@@ -8,8 +8,7 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 
 from kgitops.model.resources.addresses import object_name
-from kgitops.plan.document.plan import Change, Plan
-from kgitops.plan.document.policies import LoadedPolicy
+from kgitops.plan.document.plan import Change, LoadedPolicy, Plan
 from kgitops.plan.document.risks import RiskLevel
 from kgitops.report.content.policy_rows import (
     PolicyStatus,

@@ -12,8 +12,7 @@ from kgitops.model.registry import Json
 from kgitops.model.requests import api_name
 from kgitops.model.resources.addresses import object_name
 from kgitops.model.wording import counted, shortened
-from kgitops.plan.document.plan import Action, Change, FieldChange, PlannedRequest
-from kgitops.plan.document.policies import PolicyResult
+from kgitops.plan.document.plan import Action, Change, FieldChange, PlannedRequest, PolicyResult
 from kgitops.plan.document.risks import Risk, RiskLevel
 from kgitops.policy.evaluate.bundle import Outcome
 from kgitops.report.content.details import (

@@ -10,7 +10,7 @@ from kgitops.model.json.schema import document_schema, schema_text
 from kgitops.model.registry import Json
 from kgitops.model.resources.topics import RATES
 from kgitops.plan.document.documents import ChangeDocument, PassedDocument, PlanDocument
-from kgitops.plan.document.policies import PolicyResult
+from kgitops.plan.document.plan import PolicyResult
 from kgitops.plan.document.risks import Risk
 
 # A pattern, not the codes of today: they may grow within a major version.

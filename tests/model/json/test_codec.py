@@ -15,12 +15,12 @@ from kgitops.model.json.codec import (
     WholeNumberText,
     decode,
     encode,
+    exact,
     from_json,
     special,
     spelled,
     to_json,
 )
-from kgitops.model.json.exact import exact
 from kgitops.model.json.strict import ShapeError
 from kgitops.model.registry import Json
 

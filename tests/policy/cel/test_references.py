@@ -10,7 +10,7 @@ from kgitops.policy.cel.engine import EvaluationError, compile_expression, evalu
 from kgitops.policy.cel.evaluation_context import references_of
 from kgitops.policy.cel.parser import parse
 from kgitops.policy.cel.records.variables import REQUEST_VARIABLES, Selection, read_variables
-from kgitops.policy.cel.samples import Sample, samples
+from kgitops.policy.cel.rule import Sample, samples
 
 
 @pytest.mark.parametrize(

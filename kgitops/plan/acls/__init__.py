@@ -1,1 +1,0 @@
-"""Planning of ACLs, and the effect of changed ACLs on access."""
