@@ -57,6 +57,7 @@ SAVE = (
 
 WIDE_SHARE = "KGITOPS_TEST_WIDE_SHARE"
 WIDE = (
+    "apply/rights/test_consistent_forgeries.py",
     "apply/rights/test_forged_plans.py",
     "gateway/clients/",
     "reconcile/test_hanging_clusters.py",

@@ -34,8 +34,8 @@ from kgitops.plan.shown.derive import with_shown
 
 __all__ = ["password"]
 
-CHUNKS = 4
-A_CHUNK = 2500
+CHUNKS = 20
+A_CHUNK = 500
 
 
 @pytest.fixture(scope="module")
