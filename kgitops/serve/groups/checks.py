@@ -2,26 +2,14 @@
 
 from kgitops.cluster.embedded.client.groups.groups import GroupState
 from kgitops.model.results import ErrorCode
-from kgitops.serve.groups.group import NO_GENERATION, NO_MEMBER, Group, kept_alive
-
-
-def member_error(group: Group, member_id: str, instance_id: str | None) -> ErrorCode:
-    """The error of who is not, or no longer, this member; NONE for the member itself."""
-    if instance_id is None:
-        known = member_id in group.members
-        return ErrorCode.NONE if known else ErrorCode.UNKNOWN_MEMBER_ID
-    member = group.static_member(instance_id)
-    if member is None:
-        return ErrorCode.UNKNOWN_MEMBER_ID
-    # Another process has taken the place of the static member.
-    return ErrorCode.NONE if member.id == member_id else ErrorCode.FENCED_INSTANCE_ID
+from kgitops.serve.groups.group import NO_GENERATION, NO_MEMBER, Group, kept_alive, member_error
 
 
 def generation_error(
     group: Group, member_id: str, instance_id: str | None, generation: int
 ) -> ErrorCode:
     """The error of who is not a member of the current generation."""
-    error = member_error(group, member_id, instance_id)
+    error = member_error(group.members, member_id, instance_id)
     if error is ErrorCode.NONE and generation != group.generation:
         return ErrorCode.ILLEGAL_GENERATION
     return error

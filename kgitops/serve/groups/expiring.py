@@ -7,8 +7,7 @@ from msgspec.structs import replace
 
 from kgitops.cluster.embedded.client.groups.groups import GroupState
 from kgitops.model.results import ErrorCode
-from kgitops.serve.groups.checks import member_error
-from kgitops.serve.groups.group import NO_MEMBER, Group
+from kgitops.serve.groups.group import NO_MEMBER, Group, member_error, static_member
 from kgitops.serve.groups.rebalancing import (
     completed_if_joined,
     joined,
@@ -97,10 +96,10 @@ def after_leaving(group: Group, now_ms: int) -> Group:
 def _leaves(group: Group, member: Leaving) -> tuple[str, ErrorCode]:
     """The id of the member that leaves, and the error if there is none."""
     if member.member_id == NO_MEMBER:
-        static = group.static_member(member.instance_id)
+        static = static_member(group.members, member.instance_id)
         if static is None:
             return NO_MEMBER, ErrorCode.UNKNOWN_MEMBER_ID
         return static.id, ErrorCode.NONE
     if member.member_id in group.pending:
         return member.member_id, ErrorCode.NONE
-    return member.member_id, member_error(group, member.member_id, member.instance_id)
+    return member.member_id, member_error(group.members, member.member_id, member.instance_id)

@@ -1,7 +1,8 @@
-"""A classic group and its members, as immutable values."""
+"""A classic group and its members, as immutable values; and members of either protocol."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -16,13 +17,42 @@ Protocols = Sequence[tuple[str, bytes]]
 """The ways a member can be assigned in, its favourite first, each with the member's metadata."""
 
 
-class ClassicMember(Struct, frozen=True, kw_only=True):
+class AnyMember(Struct, frozen=True, kw_only=True):
     """A member; a static one has an instance id, and keeps its place while it is away."""
 
     id: str
     instance_id: str | None = None
     client_id: str = ""
     client_host: str = ""
+
+
+M = TypeVar("M", bound=AnyMember)
+
+
+def static_member(members: Mapping[str, M], instance_id: str | None) -> M | None:
+    """The member with this instance id."""
+    if instance_id is None:
+        return None
+    return next((item for item in members.values() if item.instance_id == instance_id), None)
+
+
+def member_error(
+    members: Mapping[str, AnyMember], member_id: str, instance_id: str | None
+) -> ErrorCode:
+    """The error of who is not, or no longer, this member; NONE for the member itself."""
+    if instance_id is None:
+        known = member_id in members
+        return ErrorCode.NONE if known else ErrorCode.UNKNOWN_MEMBER_ID
+    static = static_member(members, instance_id)
+    if static is None:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    # Another process has taken the place of the static member.
+    return ErrorCode.NONE if static.id == member_id else ErrorCode.FENCED_INSTANCE_ID
+
+
+class ClassicMember(AnyMember, frozen=True, kw_only=True):
+    """A member that speaks the classic protocol."""
+
     session_timeout_ms: int
     rebalance_timeout_ms: int
     protocols: Protocols
@@ -114,13 +144,6 @@ class Group(Struct, frozen=True, kw_only=True):
         """True if a rebalance need wait for nobody."""
         joined = all(member.joins is not None for member in self.members.values())
         return joined and not self.pending
-
-    def static_member(self, instance_id: str | None) -> ClassicMember | None:
-        """The member with this instance id."""
-        if instance_id is None:
-            return None
-        found = (item for item in self.members.values() if item.instance_id == instance_id)
-        return next(found, None)
 
     def common_protocols(self) -> frozenset[str]:
         """Protocols that all members have."""

@@ -5,7 +5,6 @@ from msgspec.structs import replace
 
 from kgitops.cluster.embedded.client.groups.groups import GroupState
 from kgitops.model.results import ErrorCode
-from kgitops.serve.groups.checks import member_error
 from kgitops.serve.groups.embedded_protocol import CONSUMER, read_subscription
 from kgitops.serve.groups.group import (
     NO_MEMBER,
@@ -16,6 +15,8 @@ from kgitops.serve.groups.group import (
     answered,
     join_answered,
     kept_alive,
+    member_error,
+    static_member,
     with_member,
 )
 from kgitops.serve.groups.rebalancing import (
@@ -67,7 +68,7 @@ def join(group: Group, request: Joining, now_ms: int, settings: GroupSettings) -
         if request.member_id in group.pending:
             return _add(group, request, request.member_id, now_ms, settings)
         return _join_again(group, request, now_ms, settings)
-    static = group.static_member(request.instance_id)
+    static = static_member(group.members, request.instance_id)
     if static is not None:
         return _come_back(group, request, static, now_ms, settings)
     if request.instance_id is None and request.must_know_its_id:
@@ -127,7 +128,7 @@ def _add(
 
 
 def _join_again(group: Group, request: Joining, now_ms: int, settings: GroupSettings) -> Group:
-    error = member_error(group, request.member_id, request.instance_id)
+    error = member_error(group.members, request.member_id, request.instance_id)
     if error is not ErrorCode.NONE:
         return _refuse(group, request, error)
     member = group.members[request.member_id]

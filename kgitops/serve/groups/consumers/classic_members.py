@@ -30,7 +30,13 @@ from kgitops.serve.groups.consumers.heartbeats import (
 from kgitops.serve.groups.consumers.reconciling import reconciled, unreleased
 from kgitops.serve.groups.embedded_protocol import CONSUMER, read_subscription, write_assignment
 from kgitops.serve.groups.expiring import Leaving
-from kgitops.serve.groups.group import NO_MEMBER, JoinAnswer, SyncAnswer
+from kgitops.serve.groups.group import (
+    NO_MEMBER,
+    JoinAnswer,
+    SyncAnswer,
+    member_error,
+    static_member,
+)
 from kgitops.serve.groups.joining import Joining
 from kgitops.serve.groups.settings import GroupSettings
 from kgitops.serve.groups.syncing import Syncing
@@ -135,7 +141,7 @@ def classic_leave(
     for leaving in members:
         member_id = leaving.member_id
         if member_id == NO_MEMBER:
-            static = group.static_member(leaving.instance_id)
+            static = static_member(group.members, leaving.instance_id)
             member_id = static.id if static else NO_MEMBER
         error = _known_error(group, member_id, leaving.instance_id)
         errors.append(error)
@@ -162,22 +168,12 @@ def _static_error(group: ModernGroup, request: Joining) -> ErrorCode:
     """The error of a static member that names its id and is not, or no longer, that member."""
     if request.member_id == NO_MEMBER:
         return ErrorCode.NONE
-    return _identity_error(group, request.member_id, request.instance_id)
-
-
-def _identity_error(group: ModernGroup, member_id: str, instance_id: str | None) -> ErrorCode:
-    if instance_id is None:
-        known = member_id in group.members
-        return ErrorCode.NONE if known else ErrorCode.UNKNOWN_MEMBER_ID
-    static = group.static_member(instance_id)
-    if static is None:
-        return ErrorCode.UNKNOWN_MEMBER_ID
-    return ErrorCode.NONE if static.id == member_id else ErrorCode.FENCED_INSTANCE_ID
+    return member_error(group.members, request.member_id, request.instance_id)
 
 
 def _known_error(group: ModernGroup, member_id: str, instance_id: str | None) -> ErrorCode:
     """The error of a request that does not come from a member with the classic protocol."""
-    error = _identity_error(group, member_id, instance_id)
+    error = member_error(group.members, member_id, instance_id)
     if error is ErrorCode.NONE and group.members[member_id].classic is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
     return error
@@ -195,7 +191,7 @@ def _member_error(
 def _joining(
     group: ModernGroup, member_id: str, instance_id: str | None
 ) -> tuple[ModernGroup, ConsumerMember]:
-    static = group.static_member(instance_id)
+    static = static_member(group.members, instance_id)
     if static is not None and static.id != member_id:
         return with_replaced(group, static, member_id)
     if member_id in group.members:

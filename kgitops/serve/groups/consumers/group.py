@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kgitops.model.results import ErrorCode
+from kgitops.serve.groups.group import AnyMember
 
 Partition = tuple[bytes, int]
 Partitions = frozenset[Partition]
@@ -57,14 +58,10 @@ class ClassicSession(Struct, frozen=True, kw_only=True):
     """The time by which a member that joined must have fetched its assignment."""
 
 
-class ConsumerMember(Struct, frozen=True, kw_only=True):
+class ConsumerMember(AnyMember, frozen=True, kw_only=True):
     """A member, what it reads, and the partitions it has."""
 
-    id: str
-    instance_id: str | None = None
     rack_id: str | None = None
-    client_id: str = ""
-    client_host: str = ""
     rebalance_timeout_ms: int = 0
     topics: frozenset[str] = frozenset()
     """Topics that it has subscribed to by the names that it has for them."""
@@ -135,13 +132,6 @@ class ModernGroup(Struct, frozen=True, kw_only=True):
     def subscribed(self) -> frozenset[str]:
         """The names of all topics that members read."""
         return frozenset[str]().union(*(member.reads for member in self.members.values()))
-
-    def static_member(self, instance_id: str | None) -> ConsumerMember | None:
-        """The member with this instance id."""
-        if instance_id is None:
-            return None
-        found = (item for item in self.members.values() if item.instance_id == instance_id)
-        return next(found, None)
 
 
 class HeartbeatAnswer(Struct, frozen=True, kw_only=True):

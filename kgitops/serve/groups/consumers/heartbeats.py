@@ -21,6 +21,7 @@ from kgitops.serve.groups.consumers.group import (
     without_consumer,
 )
 from kgitops.serve.groups.consumers.reconciling import reconciled
+from kgitops.serve.groups.group import static_member
 from kgitops.serve.groups.settings import GroupSettings
 
 FindTopics = Callable[[frozenset[str]], Mapping[str, ReadTopic]]
@@ -137,7 +138,7 @@ def _joining(
     group: ModernGroup, request: ConsumerHeartbeat, settings: GroupSettings
 ) -> tuple[ModernGroup, ConsumerMember]:
     """The group with a member that is new, or begins again: it has no partitions."""
-    static = group.static_member(request.instance_id)
+    static = static_member(group.members, request.instance_id)
     if static is not None and static.id != request.member_id:
         if static.epoch != LEAVES_FOR_A_WHILE and static.classic is None:
             raise FencedError(
@@ -188,7 +189,7 @@ def with_replaced(
 def _known(group: ModernGroup, request: ConsumerHeartbeat) -> ConsumerMember:
     member = group.members.get(request.member_id)
     if request.instance_id is not None:
-        static = group.static_member(request.instance_id)
+        static = static_member(group.members, request.instance_id)
         if static is not None and static.id != request.member_id:
             raise FencedError(
                 ErrorCode.FENCED_INSTANCE_ID,
