@@ -82,10 +82,11 @@ def _goes_along(change: Change, changed: Set[str]) -> bool:
     A copied ACL goes with its member, or with the link that it names: while neither changes,
     nothing of the plan explains why it should go.
     """
-    copied = change.owner_before is not None and ORIGIN in change.owner_before.last_applied
-    if not copied or any(map(_is_migrated, change.requests)):
+    owner = change.owner_before
+    copied = owner if owner and ORIGIN in owner.last_applied else None
+    if copied is None or any(map(_is_migrated, change.requests)):
         return change.kind is Kind.LINK or bool(change.derived_from)
-    return not changed.isdisjoint({*change.derived_from, *_names_of(change.owner_before)})
+    return not changed.isdisjoint({*change.derived_from, *_names_of(copied)})
 
 
 def _is_migrated(planned: PlannedRequest) -> bool:
@@ -93,10 +94,10 @@ def _is_migrated(planned: PlannedRequest) -> bool:
     return isinstance(request, DeleteAclRequest) and request.migrated_to is not None
 
 
-def _names_of(owner: Owner | None) -> Sequence[str]:
+def _names_of(owner: Owner) -> Sequence[str]:
     """Return the addresses of the local topic that a copied ACL names, and of its link."""
-    binding = binding_of(owner.last_applied) if owner else None
-    if binding is None or binding.resource_type is not ResourceType.TOPIC:
+    binding = binding_of(owner.last_applied)
+    if binding.resource_type is not ResourceType.TOPIC:
         return ()
     local = LocalName(binding.virtual_cluster, binding.resource_name)
     return (
