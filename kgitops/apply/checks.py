@@ -120,8 +120,8 @@ def check_plan(
         KgitopsError: ``recheck`` objects.
     """
     check_cluster(plan, state.cluster_id)
-    base = plan.base.registry_topic_id
-    if base is not None and base != (state.registry.topic_id if state.registry else None):
+    base = plan.base.registry
+    if base and base.topic_id != (state.registry.topic_id if state.registry else None):
         raise StaleError(
             "the registry is not the one that the plan was made from; find out who replaced it, "
             "then make a new plan"

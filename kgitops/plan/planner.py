@@ -40,6 +40,7 @@ from kgitops.plan.document.plan import (
     Plan,
     PlannedRequest,
     PlanTarget,
+    RegistryEnd,
 )
 from kgitops.plan.draft import PlanDraft, merge_drafts
 from kgitops.plan.link_index import PlannedLinks, index_links
@@ -403,12 +404,14 @@ def _registry_upgrade(
 
 def base_of(current: ClusterState, digest: str | None = None) -> Base:
     """Describe the state that a plan is made from; ``digest`` is given if it is known already."""
-    registry = current.registry
-    return Base(
-        digest=digest or _digest(current),
-        registry_topic_id=registry.topic_id if registry else None,
-        registry_offset=registry.offset if registry else None,
-    )
+    return Base(digest=digest or _digest(current), registry=registry_end(current))
+
+
+def registry_end(current: ClusterState) -> RegistryEnd | None:
+    """Return where the registry ends; None if the cluster has none."""
+    if current.registry is None:
+        return None
+    return RegistryEnd(topic_id=current.registry.topic_id, offset=str(current.registry.offset))
 
 
 def _digest(current: ClusterState) -> str:

@@ -15,7 +15,7 @@ from kgitops.model.cluster_state import Capabilities
 from kgitops.model.errors import KgitopsError
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.verdict import ExitCode, Reason
-from kgitops.plan.document.plan import Change, Plan, Precondition
+from kgitops.plan.document.plan import Change, Plan, Precondition, RegistryEnd
 
 
 class World:
@@ -219,7 +219,7 @@ def test_a_plan_for_another_cluster_is_refused(world: World) -> None:
 
 
 def test_another_registry_than_the_one_planned_from_is_refused(world: World) -> None:
-    base = replace(world.plan.base, registry_topic_id="another")
+    base = replace(world.plan.base, registry=RegistryEnd(topic_id="another", offset="0"))
     assert world.refusal(replace(world.plan, base=base)).exit is ExitCode.STALE
 
 

@@ -138,7 +138,7 @@ class Twin:
         plan = replace(
             plan,
             target=PlanTarget(name="local", backend="either", cluster_id="either"),
-            base=Base(digest="either"),
+            base=Base(digest="either", registry=None),
             lowering=tuple(sorted(plan.lowering, key=lambda line: self.spelt(repr(line)))),
             changes=tuple(
                 replace(

@@ -400,7 +400,7 @@ def test_without_a_registry_everything_is_created_or_adopted() -> None:
         Action.ADOPT,
         Action.UPDATE,
     }
-    assert plan.base.registry_offset is None
+    assert plan.base.registry is None
 
 
 def test_addresses_that_look_alike_stay_apart() -> None:

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 from kgitops.model.cluster_state import Broker, Capabilities, ClusterState, Validator
 from kgitops.model.source import Finding, Severity
 from kgitops.model.verdict import ExitCode
+from kgitops.plan.document.plan import RegistryEnd
 
 
 def capabilities(**validation: Validator) -> Capabilities:
@@ -86,7 +87,7 @@ def test_the_base_digest_does_not_depend_on_order() -> None:
 
 def test_the_plan_names_its_registry() -> None:
     found = plan_of(a_desired(a_topic()), applied(a_topic())).base
-    assert (found.registry_topic_id, found.registry_offset) == ("registry", 7)
+    assert found.registry == RegistryEnd(topic_id="registry", offset="7")
 
 
 def test_warnings_of_the_manifests_are_passed_on() -> None:

@@ -40,6 +40,7 @@ from kgitops.plan.document.plan import (
     PlanTarget,
     PolicyResult,
     Precondition,
+    RegistryEnd,
     WaiverUse,
 )
 from kgitops.plan.document.risks import Risk, all_risks
@@ -74,7 +75,9 @@ def make_plan(*changes: Change, **more: object) -> Plan:
             digest="sha256:" + "d" * 64,
             git_sha="3f2a1b0c9d8e7f6a5b4c3d2e1f0a9b8c7d6e5f4a",
         ),
-        "base": Base(digest="sha256:" + "b" * 64, registry_topic_id="reg", registry_offset=2**60),
+        "base": Base(
+            digest="sha256:" + "b" * 64, registry=RegistryEnd(topic_id="reg", offset=str(2**60))
+        ),
         "principal": "User:kgitops",
         "changes": changes,
         "managed_counts": {"Topic": 40, "Acl": 12},
@@ -683,12 +686,11 @@ any_plan = st.builds(
         git_sha=st.none() | any_text,
         dirty=st.booleans(),
     ),
-    base=st.builds(Base, digest=any_text)
-    | st.builds(
+    base=st.builds(
         Base,
         digest=any_text,
-        registry_topic_id=any_text,
-        registry_offset=st.integers(-1, 2**63 - 1),
+        registry=st.none()
+        | st.builds(RegistryEnd, topic_id=any_text, offset=st.integers(-1, 2**63 - 1).map(str)),
     ),
     principal=any_text,
     policies_loaded=st.lists(_loaded, max_size=3).map(tuple),

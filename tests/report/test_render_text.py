@@ -225,7 +225,7 @@ def test_drift_is_told_by_its_rule() -> None:
 
 
 def test_a_first_run_says_that_it_can_not_delete() -> None:
-    text = shown(make_plan(create_topic("a"), base=Base(digest="sha256:b")))
+    text = shown(make_plan(create_topic("a"), base=Base(digest="sha256:b", registry=None)))
     assert "note: first run on this cluster" in text
 
 

@@ -195,12 +195,11 @@ def read_notices(
     These are the ones that the registry had when the plan was made.
     """
     mine = {project.identity, *former_identities(project, registry)}
-    known = plan.base.registry_offset
+    known = int(plan.base.registry.offset) if plan.base.registry else -1
     return [
         (entry.key, None)
         for entry in entries
-        if known is not None
-        and entry.offset <= known
+        if entry.offset <= known
         and entry.key.startswith(TAKEOVER_PREFIX)
         and (taken := registry.takeovers.get(entry.key.removeprefix(TAKEOVER_PREFIX)))
         and taken.project in mine

@@ -159,8 +159,10 @@ def _difference(kind: Any, value: Json, path: str) -> ShapeError:  # noqa: ANN40
     if isinstance(origin, type) and issubclass(origin, Mapping):
         if not isinstance(value, dict):
             return ShapeError(f"{path} is not an object")
+        with_rules = get_origin(args[0]) is Annotated
+        keys = ((args[0], key, f"a key of {path}") for key in value if with_rules)
         parts = ((args[1], item, f"{path}.{key}") for key, item in value.items())
-        return _first(parts) or _wrong(kind, value, path)
+        return _first(keys) or _first(parts) or _wrong(kind, value, path)
     if origin in (tuple, frozenset, list):
         if not isinstance(value, list):
             return ShapeError(f"{path} is not an array")

@@ -14,9 +14,8 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
 from msgspec import Struct, defstruct, field
 from msgspec.structs import fields
 
-from kgitops.model.json.camel import Spelled, codec_of, converted, read_values
 from kgitops.model.json.codec import WholeNumberText
-from kgitops.model.json.objects import Entity, ShortestDecimals
+from kgitops.model.json.spelled import Spelled, codec_of, converted, read_values
 from kgitops.model.json.strict import ShapeError
 from kgitops.model.registry import Json, Owner
 from kgitops.model.resources import addresses
@@ -30,7 +29,7 @@ from kgitops.model.resources.acls import (
 )
 from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.kinds import FORMS, GLOBAL_GROUP, KIND_OF_SORT, Kind
-from kgitops.model.resources.quotas import ClientQuotaEntity, make_entity, quota_text
+from kgitops.model.resources.quotas import ClientQuotaEntity
 from kgitops.model.resources.topics import Assignment
 from kgitops.model.resources.users import PasswordSource, ScramMechanism
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName, LoweringOptions
@@ -109,8 +108,6 @@ def target_json(target: LocalName) -> Json:
 
 
 _Long = Annotated[int, Spelled(WholeNumberText, str, int)]
-_Quota = Annotated[float, Spelled(ShortestDecimals, quota_text, float)]
-_Entity = Annotated[ClientQuotaEntity, Spelled(Entity, dict, make_entity)]
 _Acl = Annotated[AclBinding, Spelled(_Binding, _write_binding, _read_binding, merged=True)]
 _LinkTarget = Annotated[
     LocalName, Spelled(_Target, target_json, lambda it: LocalName(it.virtual_cluster, it.topic))
@@ -170,7 +167,7 @@ class DesiredTopic(AnyDesired, frozen=True, kw_only=True):
     assignment: Assignment | None = field(default=None, name="assignments")
     configs: Mapping[str, str] = field(default_factory=dict)
     configs_policy: ConfigsPolicy = ConfigsPolicy.DECLARED
-    delete_records_before: Mapping[_Long, _Long] = field(default_factory=dict)
+    delete_records_before: Mapping[int, int] = field(default_factory=dict)
     deletion_policy: DeletionPolicy = DeletionPolicy.PROTECT
     virtual_cluster: str | None = None
     share_with: tuple[str, ...] = ()
@@ -187,8 +184,8 @@ class DesiredQuota(AnyDesired, frozen=True, kw_only=True):
     """The declared quotas of one entity, by Kafka's key."""
 
     kind = Kind.QUOTA
-    entity: _Entity
-    quotas: Mapping[str, _Quota]
+    entity: ClientQuotaEntity
+    quotas: Mapping[str, float]
 
 
 class OffsetReset(Struct, frozen=True, kw_only=True):
@@ -201,7 +198,7 @@ class OffsetReset(Struct, frozen=True, kw_only=True):
     version: str
     position: str | None = None
     timestamp_ms: _Long | None = field(default=None, name="timestamp")
-    offsets: Mapping[str, Mapping[_Long, _Long]] = field(default_factory=dict)
+    offsets: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
     topics: tuple[str, ...] = ()
 
 

@@ -16,15 +16,7 @@ from kgitops import __version__
 from kgitops.manifests.value_origin import ValueOrigin
 from kgitops.model.cluster_state import Validator
 from kgitops.model.json.canonical import plain_json
-from kgitops.model.json.codec import (
-    Count,
-    FormatVersion,
-    Moment,
-    WholeNumberText,
-    decode,
-    from_json,
-    to_json,
-)
+from kgitops.model.json.codec import Count, FormatVersion, Moment, decode, from_json, to_json
 from kgitops.model.json.objects import like
 from kgitops.model.json.requests import request_body, request_from_json
 from kgitops.model.json.strict import ShapeError
@@ -68,21 +60,6 @@ class ToolDocument(Struct, frozen=True, kw_only=True):
     """``tool``: the kgitops that made the plan."""
 
     version: str
-
-
-class RegistryDocument(Struct, frozen=True, kw_only=True):
-    """``base.registry``: the topic of the registry, and its end."""
-
-    topic_id: str
-    offset: WholeNumberText
-
-
-class BaseDocument(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """``base``."""
-
-    digest: str
-    registry: RegistryDocument | None
-    defaults: Annotated[Mapping[str, str], Meta(extra_json_schema={"minProperties": 1})] = {}
 
 
 class ReasonDocument(Struct, frozen=True, kw_only=True):
@@ -178,7 +155,7 @@ class PlanDocument(Struct, frozen=True, kw_only=True, omit_defaults=True):
     tool: ToolDocument
     target: PlanTarget
     desired: Desired
-    base: BaseDocument
+    base: Base
     principal: str
     policies_loaded: tuple[LoadedPolicy, ...]
     changes: tuple[Raw, ...]
@@ -216,18 +193,12 @@ def written_keys(keys: Iterable[str], has_value: Callable[[str], object]) -> tup
 
 def plan_document(plan: Plan) -> PlanDocument:
     """Return the document of a plan without its changes, which may be many."""
-    registry = None
-    if plan.base.registry_topic_id is not None and plan.base.registry_offset is not None:
-        registry = RegistryDocument(
-            topic_id=plan.base.registry_topic_id, offset=str(plan.base.registry_offset)
-        )
     return like(
         PlanDocument,
         plan,
         format_version=FORMAT_VERSION,
         kind=PLAN_KIND,
         tool=ToolDocument(version=__version__),
-        base=BaseDocument(digest=plan.base.digest, registry=registry, defaults=plan.base.defaults),
         changes=(),
         summary=summary(plan),
         plan_digest="",
@@ -259,16 +230,9 @@ def read_plan_document(document: PlanDocument, *, exactly: bool = True) -> Plan:
     Raises:
         ShapeError: the body of a request is not one.
     """
-    registry = document.base.registry
     return like(
         Plan,
         document,
-        base=Base(
-            digest=document.base.digest,
-            registry_topic_id=registry.topic_id if registry else None,
-            registry_offset=int(registry.offset) if registry else None,
-            defaults=document.base.defaults,
-        ),
         changes=tuple(
             read_change(bytes(change), f"changes[{at}]", exactly=exactly)
             for at, change in enumerate(document.changes)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from kgitops.desired.claims import ClaimKind
 from kgitops.manifests.value_origin import ValueOrigin
 from kgitops.model.cluster_state import Validator
+from kgitops.model.json.codec import WholeNumberText
 from kgitops.model.lowered import LoweringLine
 from kgitops.model.registry import Json, Owner
 from kgitops.model.requests import Request, with_labels
@@ -336,16 +337,22 @@ class Desired(Struct, frozen=True, kw_only=True):
     dirty: bool = False
 
 
-class Base(Struct, frozen=True, kw_only=True):
-    """The cluster's state that a plan was made from; without a registry its fields are None.
+class RegistryEnd(Struct, frozen=True, kw_only=True):
+    """The topic of a cluster's registry, and its end."""
+
+    topic_id: str
+    offset: WholeNumberText
+
+
+class Base(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The cluster's state that a plan was made from; ``registry`` is None where it has none.
 
     ``defaults`` are the brokers' defaults of the topic configs that the plan's changes show.
     """
 
     digest: str
-    defaults: Mapping[str, str] = field(default_factory=dict)
-    registry_topic_id: str | None = None
-    registry_offset: int | None = None
+    registry: RegistryEnd | None
+    defaults: Annotated[Mapping[str, str], Meta(extra_json_schema={"minProperties": 1})] = {}
 
 
 class Plan(Struct, frozen=True, kw_only=True):

@@ -22,7 +22,7 @@ def changes_digest(plan: Plan) -> str:
             plan,
             target=replace(plan.target, unpinned=None),
             changes=tuple(map(_without_places, plan.changes)),
-            base=Base(digest=""),
+            base=Base(digest="", registry=None),
             desired=desired,
             drift=(),
             kept=(),

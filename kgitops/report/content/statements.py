@@ -116,7 +116,7 @@ def notes(plan: Plan) -> list[str]:
     found = []
     if plan.partial:
         found.append("only a part of the project was planned; what was not loaded is kept")
-    if plan.base.registry_topic_id is None:
+    if plan.base.registry is None:
         found.append("first run on this cluster: nothing is managed yet, so nothing is deleted")
     if plan.allow_deletes:
         allowed = ", ".join(f"{kind}={count}" for kind, count in sorted(plan.allow_deletes.items()))

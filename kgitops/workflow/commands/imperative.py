@@ -24,7 +24,7 @@ from kgitops.model.verdict import Reason
 from kgitops.plan.document import risks
 from kgitops.plan.document.file import SealedPlan
 from kgitops.plan.document.plan import Action, Change, Plan
-from kgitops.plan.planner import make_plan
+from kgitops.plan.planner import make_plan, registry_end
 from kgitops.plan.warnings import warn_of_shown_names
 from kgitops.virtual_clusters import deciding
 from kgitops.virtual_clusters.image import VirtualClustersDelta, build_image
@@ -190,14 +190,9 @@ def _as_if_applied(current: ClusterState, removed: Sequence[DesiredObject]) -> C
 
 def _strip_ownership(plan: Plan, current: ClusterState) -> Plan:
     """The plan without owners: its objects stay unmanaged, and nothing is adopted."""
-    registry = current.registry
     return replace(
         plan,
-        base=replace(
-            plan.base,
-            registry_topic_id=registry.topic_id if registry else None,
-            registry_offset=registry.offset if registry else None,
-        ),
+        base=replace(plan.base, registry=registry_end(current)),
         changes=tuple(_unowned(change) for change in plan.changes if change.requests),
         drift=(),
         kept=(),

@@ -66,9 +66,12 @@ def world(tmp_path_factory: pytest.TempPathFactory, password: None) -> World:
 
 def executed(plan: Plan) -> Plan:
     """The parts of a plan that an apply acts on; the rest is only shown."""
+    registry = plan.base.registry
     return replace(
         plan,
-        base=replace(plan.base, digest="", registry_offset=0),
+        base=replace(
+            plan.base, digest="", registry=registry and replace(registry, offset="0")
+        ),
         desired=replace(plan.desired, digest="", git_sha=None, dirty=False),
         target=replace(plan.target, name="", backend=""),
         drift=(),

@@ -1,7 +1,8 @@
-"""The JSON of a class whose keys are its fields in camel case, compiled once for each class.
+"""The JSON of a class by the types of its fields, compiled once for each class.
 
-An annotation says what is spelled otherwise: in ``Annotated[int, Spelled(WholeNumberText, str,
-int)]`` a number is text.
+The keys of declarations are the fields in camel case, those of requests the fields unchanged. A
+few types have a spelling of their own; an annotation says what a field spells otherwise: in
+``Annotated[int, Spelled(WholeNumberText, str, int)]`` a number is text.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,9 +16,18 @@ import msgspec
 from msgspec import Struct, defstruct, field
 from msgspec.structs import FieldInfo, fields
 
-from kgitops.model.json.codec import decode_special, to_json
+from kgitops.model.json.codec import WholeNumberText, decode_special, to_json
+from kgitops.model.json.objects import (
+    BindingDocument,
+    Entity,
+    ShortestDecimals,
+    binding_document,
+    binding_of,
+)
 from kgitops.model.json.strict import ShapeError
 from kgitops.model.registry import Json
+from kgitops.model.resources.acls import AclBinding
+from kgitops.model.resources.quotas import ClientQuotaEntity, make_entity, quota_text
 
 S = TypeVar("S", bound=Struct)
 _Class = Any
@@ -35,6 +45,19 @@ class Spelled(NamedTuple):
     write: Callable[[Any], Json] | None = None
     read: Callable[[Any], Any] | None = None
     merged: bool = False
+
+
+_SPELLED: Mapping[_Class, Spelled] = {
+    AclBinding: Spelled(BindingDocument, binding_document, binding_of),
+    ClientQuotaEntity: Spelled(Entity, dict, make_entity),
+    float: Spelled(ShortestDecimals, quota_text, float),
+    Mapping[int, int]: Spelled(
+        dict[WholeNumberText, WholeNumberText],
+        lambda offsets: {str(key): str(at) for key, at in sorted(offsets.items())},
+        lambda view: {int(key): int(at) for key, at in view.items()},
+    ),
+}
+"""The types that have one spelling: those with a name, quotas, and offsets by partition."""
 
 
 def read_values(kind: _Class, view: Json) -> dict[str, Any]:
@@ -72,13 +95,30 @@ class Codec(NamedTuple):
 
 @cache
 def codec_of(kind: _Class, without: tuple[str, ...] = ()) -> Codec:
-    """Compile the codec of a class that writes no fields in ``without``."""
+    """Compile the codec of a declaration, or of a part, that writes no fields in ``without``."""
     found = [_Field.of(kind, info) for info in fields(kind) if info.name not in _ELSEWHERE]
     found.sort(key=lambda each: _LAST.get(each.name, 0))  # the deletion policy comes last
     shape = defstruct(kind.__name__, [it for each in found for it in each.members], kw_only=True)
     return Codec(
         shape, _writer(kind, [it for it in found if it.name not in without]), _reader(found)
     )
+
+
+def exact_codec(kind: _Class, name: str, given: Sequence[FieldInfo]) -> Codec:
+    """Compile the codec of these fields of a class, whose keys are their names and no others.
+
+    A field whose default is None is left out where it is None, and comes last.
+    """
+    found = sorted((_Field.as_it_is(info) for info in given), key=lambda each: each.optional)
+    shape = defstruct(
+        name,
+        [it for each in found for it in each.members],
+        frozen=True,
+        kw_only=True,
+        omit_defaults=True,
+        forbid_unknown_fields=True,
+    )
+    return Codec(shape, _writer(kind, found), _reader(found))
 
 
 _ELSEWHERE = frozenset({"address", "labels", "located"})
@@ -92,11 +132,19 @@ class _Field(NamedTuple):
     key: str
     form: Spelled
     members: list[Any]
+    optional: bool = False
+
+    @classmethod
+    def as_it_is(cls, info: FieldInfo) -> "_Field":
+        """The field under its own name."""
+        form, optional = _form(info.type, _as_it_is), info.default is None
+        members = [(info.name, form.shape, *([None] if optional else []))]
+        return cls(info.name, info.name, form, members, optional)
 
     @classmethod
     def of(cls, kind: _Class, info: FieldInfo) -> "_Field":
         """The field that msgspec describes."""
-        form, key = _form(info.type), info.encode_name
+        form, key = _form(info.type, _of_structs), info.encode_name
         if key == info.name:
             first, *others = key.split("_")
             key = first + "".join(map(str.capitalize, others))
@@ -106,9 +154,7 @@ class _Field(NamedTuple):
                 for each in fields(form.shape)
             ]
         elif info.name in getattr(kind, "scoped", ()):
-            members = [
-                (info.name, _without_none(form.shape), field(name=key, default=info.default))
-            ]
+            members = [(info.name, without_none(form.shape), field(name=key, default=info.default))]
         else:
             members = [(info.name, form.shape, field(name=key))]
         return cls(info.name, key, form, members)
@@ -122,7 +168,10 @@ def _writer(kind: _Class, found: Sequence[_Field]) -> Callable[[Any], dict[str, 
         value = f"value.{it.name}"
         if it.form.write:
             value = f"write_{it.name}({value})"
-        items.append(f"**{value}" if it.form.merged else f"{it.key!r}: {value}")
+        item = f"**{value}" if it.form.merged else f"{it.key!r}: {value}"
+        if it.optional:
+            item = f"**({{}} if value.{it.name} is None else {{{item}}})"
+        items.append(item)
     write: Callable[[Any], dict[str, Json]] = eval(  # noqa: S307 - made of our classes alone
         f"lambda value: {{{', '.join(items)}}}", writers
     )
@@ -133,7 +182,7 @@ def _reader(found: Sequence[_Field]) -> Callable[[Any], dict[str, Any]]:
     plain = [each for each in found if not each.form.merged]
     merged = next((each for each in found if each.form.merged), None)
     names = [each.name for each in plain]
-    values = attrgetter(*names)
+    values = attrgetter(*names) if len(names) > 1 else lambda view: (getattr(view, names[0]),)
     read = [(each.name, each.form.read) for each in plain if each.form.read]
 
     def values_of(view: Any) -> dict[str, Any]:  # noqa: ANN401 (of the shape)
@@ -147,26 +196,33 @@ def _reader(found: Sequence[_Field]) -> Callable[[Any], dict[str, Any]]:
     return values_of
 
 
-def _form(annotation: Any) -> Spelled:  # noqa: ANN401 (any annotation)
+_OfStructs = Callable[[_Class], Spelled]
+
+
+def _form(annotation: Any, of_structs: _OfStructs) -> Spelled:  # noqa: ANN401 (any annotation)
     """The spelling that an annotation stands for."""
+    if annotation in _SPELLED:
+        return _SPELLED[annotation]
     origin, args = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return next((each for each in args if isinstance(each, Spelled)), None) or _form(args[0])
+        given = next((each for each in args if isinstance(each, Spelled)), None)
+        return given or _form(args[0], of_structs)
     if origin in (Union, UnionType):
-        form = _form(_without_none(annotation))
+        form = _form(without_none(annotation), of_structs)
         return Spelled(form.shape | None, _unless_none(form.write), _unless_none(form.read))
     if origin is tuple:
-        return _of_tuples(_form(args[0]))
+        return _of_tuples(_form(args[0], of_structs))
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return _of_mappings(*map(_form, args))
+        return _of_mappings(*(_form(each, of_structs) for each in args))
     if issubclass(annotation, Enum):
         return Spelled(annotation, attrgetter("_value_"))
     if issubclass(annotation, Struct):
-        return _of_structs(annotation)
+        return of_structs(annotation)
     return Spelled(annotation)
 
 
-def _without_none(annotation: Any) -> Any:  # noqa: ANN401 (any annotation)
+def without_none(annotation: Any) -> Any:  # noqa: ANN401 (any annotation)
+    """The type that an optional value has where it is not None."""
     args = get_args(annotation)
     return args[0] if NoneType in args else annotation
 
@@ -206,6 +262,16 @@ def _of_structs(kind: _Class) -> Spelled:
     if kind.__struct_config__.omit_defaults:  # codec.py writes it
         return Spelled(kind, to_json)
     codec = codec_of(kind)
+    return Spelled(codec.shape, codec.write, lambda view: kind(**codec.values(view)))
+
+
+def _as_it_is(kind: _Class) -> Spelled:
+    """A class is its own shape unless a field of it is spelled otherwise."""
+    if kind.__struct_config__.omit_defaults:  # codec.py writes it
+        return Spelled(kind, to_json)
+    codec = exact_codec(kind, kind.__name__, fields(kind))
+    if not any(_form(info.type, _as_it_is).read for info in fields(kind)):
+        return Spelled(kind, codec.write)
     return Spelled(codec.shape, codec.write, lambda view: kind(**codec.values(view)))
 
 
