@@ -62,7 +62,6 @@ class Batch(Struct, frozen=True, kw_only=True):
         return "failed" if RecordedOutcome.FAILED in outcomes else "done"
 
     def outcome(self, step: str) -> RecordedOutcome:
-        """Return the recorded outcome of ``step``."""
         known = self.results.get(step)
         return known.outcome if known else RecordedOutcome.OPEN
 
@@ -134,7 +133,6 @@ class Step(Struct, frozen=True, kw_only=True):
 
     @property
     def undoes(self) -> str | None:
-        """The step that this one undoes."""
         return self.planned.undoes if self.planned else None
 
     @property

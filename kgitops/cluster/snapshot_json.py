@@ -216,7 +216,6 @@ def _texts(numbers: Sequence[int | None]) -> _Numbers:
 
 
 def usage_of(document: UsageDocument) -> TopicUsage:
-    """The usage in a document."""
     return convert(document, TopicUsage, from_attributes=True, strict=False)  # numbers of text
 
 

@@ -106,7 +106,6 @@ def entity_order(entity: ClientQuotaEntity) -> Json:
 
 
 def virtual_cluster_document(cluster: VirtualCluster) -> VirtualClusterPart:
-    """The document of a virtual cluster."""
     links = tuple(cluster.links[name] for name in sorted(cluster.links))
     return like(VirtualClusterPart, cluster, links=links)
 

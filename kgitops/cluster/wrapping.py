@@ -31,7 +31,6 @@ class WrappedCluster(Generic[Physical]):
     def read_usage(
         self, topics: frozenset[str], *, offsets_only: bool = False, groups: bool = True
     ) -> Usage:
-        """Read the usage of these topics."""
         return self.physical.read_usage(topics, offsets_only=offsets_only, groups=groups)
 
     def read_group_offsets(self, groups: frozenset[str]) -> Mapping[str, GroupOffsets]:

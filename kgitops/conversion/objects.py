@@ -111,7 +111,6 @@ class Conversion(Struct, frozen=True, kw_only=True):
 
     @property
     def objects(self) -> tuple[SourceObject, ...]:
-        """All objects of the source."""
         return tuple(item for file in self.files for item in file.objects)
 
     @property

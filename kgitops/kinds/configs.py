@@ -123,7 +123,6 @@ class ConfigsKind(ValuesKind[D]):
 
     @classmethod
     def shown(cls, change: Change, around: Surroundings) -> Shown:
-        """Return what is shown of a change of the configs."""
         del around
         requested: dict[str, str | None] = {}
         for request in requests_of(change):

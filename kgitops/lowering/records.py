@@ -124,12 +124,10 @@ class LoweredQuotaDocument(Struct, frozen=True):
 
 
 def removal(added: Record) -> Record:
-    """The removal of a record."""
     return added[0], None
 
 
 def virtual_cluster_record(name: str, options: LoweringOptions) -> Record:
-    """The record of a virtual cluster."""
     return record(f"{PREFIX}vc/{encode(name)}", VirtualClusterDocument(options))
 
 

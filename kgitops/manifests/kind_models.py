@@ -87,7 +87,6 @@ _BUILDING = Lock()
 
 @cache
 def model(kind: str) -> type[Any]:
-    """The model of ``kind``."""
     cls: type[Any] = getattr(import_module(f"kgitops.{KINDS[kind]}"), kind)
     return cls
 

@@ -73,7 +73,6 @@ class PatternIndex(Generic[_T]):
         self._names: dict[PatternType, _SortedNames] = {}
 
     def add(self, binding: AclBinding, item: _T) -> None:
-        """Index ``item`` by the pattern of ``binding``."""
         self._names.clear()
         self._of(binding.pattern_type).setdefault(binding.resource_name, []).append(item)
 
@@ -142,7 +141,6 @@ class AclIndex(Generic[_T]):
             self.add(binding, item)
 
     def add(self, binding: AclBinding, item: _T) -> None:
-        """Index ``item`` by ``binding``."""
         scope = _scope(binding)
         if scope not in self._index and _is_wide(scope) and binding.scoped:
             self._wide.append(scope)

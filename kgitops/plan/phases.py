@@ -54,7 +54,6 @@ class Phase(IntEnum):
 
 
 def phase(change: Change) -> Phase:
-    """Return the phase of a change."""
     return class_of(change.address).phase(change)
 
 

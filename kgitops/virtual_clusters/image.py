@@ -38,7 +38,6 @@ class VirtualClustersImage(Struct, frozen=True, kw_only=True):
 
 
 def build_image(virtual_clusters: Iterable[VirtualCluster]) -> VirtualClustersImage:
-    """The image of these virtual clusters."""
     delta = VirtualClustersDelta(VirtualClustersImage())
     for virtual_cluster in virtual_clusters:
         delta.put(virtual_cluster)

@@ -65,7 +65,6 @@ class Authorizer:
         self._clusters: list[tuple[AclBinding, VirtualClusterScope]] | None = None
 
     def allows_topic(self, operation: Operation, name: str) -> bool:
-        """Return whether the operation on a topic is allowed."""
         return self.allows(operation, ResourceType.TOPIC, name)
 
     def allows_cluster(self, operation: Operation) -> bool:

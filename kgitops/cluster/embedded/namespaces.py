@@ -106,7 +106,6 @@ class GlobalNamespace:
         return sorted(name for name in names if name is not None)
 
     def has_group(self, group: str) -> bool:
-        """Return whether it is one of ``groups``."""
         physical = self.physical_id(group)
         exists = self.draft.delta.groups.get(physical) is not None
         return exists and self.local_group(physical) is not None
@@ -250,7 +249,6 @@ class VirtualClusterNamespace(GlobalNamespace):
         return sorted({*super().groups(), *self.binding.virtual_cluster.groups})
 
     def has_group(self, group: str) -> bool:
-        """Return whether it is one of ``groups``."""
         return super().has_group(group) or group in self.binding.virtual_cluster.groups
 
     def check_group(self, physical: str) -> None:

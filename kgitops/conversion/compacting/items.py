@@ -54,7 +54,6 @@ class TopicItems(Struct, frozen=True):
 
 
 def items_of(document: DeclaredDocument) -> TopicItems:
-    """The items of a Topic document."""
     spec = document.spec
     items = {(key, str(spec[key])) for key in _SHARED if key in spec}
     configs = spec.get(_CONFIGS) or {}

@@ -145,11 +145,9 @@ class Value:
         return found.text() if found is not None else None
 
     def is_list(self) -> bool:
-        """Return whether it is a list."""
         return isinstance(self.node, SequenceNode)
 
     def is_mapping(self) -> bool:
-        """Return whether it is a mapping."""
         return isinstance(self.node, MappingNode)
 
     def text(self) -> str | None:

@@ -54,7 +54,6 @@ def offering_tool(name: str) -> OfferingTool:
 
 
 def tool_module(name: str) -> Tool:
-    """The module of a tool."""
     module: Tool = import_module(f"kgitops.conversion.tools.{TOOLS[name]}")
     return module
 

@@ -127,7 +127,6 @@ def _fits(written: Mapping[str, Json]) -> bool:
 
 
 def loss_comments(item: SourceObject) -> list[str]:
-    """A comment for each loss of the object."""
     return [
         line
         for loss in item.losses

@@ -91,7 +91,6 @@ class StateReader:
         return acls_in(self._rows, self.bodies(piece))
 
     def quotas(self, piece: int) -> Mapping[ClientQuotaEntity, ClientQuotaState]:
-        """The quotas."""
         return quotas_in(self._rows, self.bodies(piece))
 
     def owned(self, piece: int) -> Sequence[str]:

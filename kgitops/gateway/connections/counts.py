@@ -27,7 +27,6 @@ class ConnectionCounts(Struct, kw_only=True):
     seconds: float = 0.0
 
     def request(self, key: int, size: int) -> None:
-        """Count a request."""
         self.requests[key] = self.requests.get(key, 0) + 1
         self.received += size
 

@@ -48,7 +48,6 @@ def names_document(tables: NameTables) -> NamesDocument:
 
 
 def names_json(tables: NameTables) -> str:
-    """The text of the document."""
     encoded = msgspec.json.encode(names_document(tables))
     return msgspec.json.format(encoded, indent=2).decode()
 

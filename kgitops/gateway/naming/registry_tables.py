@@ -35,9 +35,7 @@ class RegistryConnection(Protocol):
         """
         ...
 
-    def close(self) -> None:
-        """Close the connection."""
-        ...
+    def close(self) -> None: ...
 
 
 def read_name_tables(cluster: Cluster) -> NameTables:

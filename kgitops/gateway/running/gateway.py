@@ -87,7 +87,6 @@ class Gateway:
 
     @property
     def counts(self) -> ConnectionCounts:
-        """The counts of the connections."""
         return self._parts.counts
 
     @property

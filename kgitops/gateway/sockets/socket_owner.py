@@ -26,9 +26,7 @@ class PauseReason:
 class FramedSocketOwner(Protocol):
     """The connection that a socket belongs to."""
 
-    def on_connect(self, side: "FramedSocket") -> None:
-        """The socket is connected."""
-        ...
+    def on_connect(self, side: "FramedSocket") -> None: ...
 
     def on_tls(self, side: "FramedSocket") -> None:
         """The TLS handshake succeeded."""

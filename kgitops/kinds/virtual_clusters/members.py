@@ -236,7 +236,6 @@ class Membership:
         return self.belongs(member.virtual_cluster, member.entity_type, member.name)
 
     def belongs(self, virtual_cluster: str, entity_type: EntityType, name: str) -> bool:
-        """Return whether the name is a member of the virtual cluster."""
         current = self._found.get(virtual_cluster)
         return current is not None and name in current.members(entity_type)
 

@@ -47,7 +47,6 @@ class BindingDocument(JsonObject, frozen=True, kw_only=True):
 
 
 def binding_document(binding: AclBinding) -> BindingDocument:
-    """The document of a binding."""
     document = convert(binding, BindingDocument, from_attributes=True)
     if binding.scoped:
         return document
@@ -55,7 +54,6 @@ def binding_document(binding: AclBinding) -> BindingDocument:
 
 
 def binding_of(document: BindingDocument) -> AclBinding:
-    """The binding in a document."""
     return convert(to_builtins(document), AclBinding)
 
 
@@ -66,7 +64,6 @@ def binding_to_json(binding: AclBinding) -> dict[str, Json]:
 
 
 def read_binding(value: Json, path: str) -> AclBinding:
-    """The binding in ``value``."""
     return binding_of(from_json(BindingDocument, value, path))
 
 
@@ -79,7 +76,6 @@ Entity = Annotated[
 
 
 def read_entity(value: Json, path: str) -> ClientQuotaEntity:
-    """The entity in ``value``."""
     return make_entity(from_json(Entity, value, path))
 
 
@@ -90,7 +86,6 @@ class ShortestDecimals(str):
 
     @classmethod
     def of(cls, quota: float) -> "ShortestDecimals":
-        """The text of a quota."""
         return cls(quota_text(quota))
 
     @classmethod

@@ -114,7 +114,6 @@ def mapping(value: Json, path: str) -> Mapping[str, Json]:
 
 
 def text(value: Json, path: str) -> str:
-    """A string."""
     if not isinstance(value, str):
         raise ShapeError(f"{path} is not text")
     return value

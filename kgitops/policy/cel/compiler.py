@@ -213,7 +213,6 @@ class CompiledPolicy(Struct, frozen=True):
 
     @property
     def expressions(self) -> Iterator[CompiledExpression]:
-        """All of them."""
         yield from self.conditions
         for validation in self.validations:
             yield validation.expression

@@ -77,7 +77,6 @@ STRING = Type(TypeKind.STRING)
 
 
 def list_of(item: Type) -> Type:
-    """A list."""
     return Type(TypeKind.LIST, item=item)
 
 

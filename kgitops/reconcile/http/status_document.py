@@ -70,7 +70,6 @@ def status_document(status: LoopStatus, now: float) -> StatusDocument:
 
 
 def status_json(status: LoopStatus, now: float) -> bytes:
-    """The text of ``/status``."""
     return msgspec.json.format(msgspec.json.encode(status_document(status, now)), indent=2) + b"\n"
 
 

@@ -87,7 +87,6 @@ class Board:
         )
 
     def of(self, key: TargetKey) -> TargetStatus:
-        """The status of one target."""
         with self._lock:
             return self._targets[key]
 

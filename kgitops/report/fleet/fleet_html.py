@@ -102,7 +102,6 @@ class FleetPage(Struct, frozen=True, kw_only=True):
 
 
 def page_of_fleet(history: History) -> FleetPage:
-    """The page of the fleet."""
     run = history.latest
     status, tone = _status(run)
     levels = changes_by_level(run)

@@ -42,7 +42,6 @@ class TopicRules(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, configs: Mapping[str, str]) -> "TopicRules":
-        """The rules of these configs."""
 
         def value(key: str) -> str:
             found = configs.get(key)

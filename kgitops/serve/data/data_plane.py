@@ -121,7 +121,6 @@ class DataPlane:
         return outcomes
 
     def read(self, key: PartitionKey, found: BatchRange) -> bytes:
-        """The bytes of batches."""
         if not found.bytes:
             return b""
         return b"".join(self._controller.batches.read(key, found.first, found.last))

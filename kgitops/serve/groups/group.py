@@ -30,7 +30,6 @@ M = TypeVar("M", bound=AnyMember)
 
 
 def static_member(members: Mapping[str, M], instance_id: str | None) -> M | None:
-    """The member with this instance id."""
     if instance_id is None:
         return None
     return next((item for item in members.values() if item.instance_id == instance_id), None)

@@ -76,7 +76,6 @@ class OpenConnections:
         self._held = 0
 
     def __iter__(self) -> Iterator[OpenConnection]:
-        """Each connection."""
         return iter(list(self._hosts))
 
     def __len__(self) -> int:

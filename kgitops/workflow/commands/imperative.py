@@ -43,7 +43,6 @@ class CommandLine(Struct, frozen=True):
 
     @property
     def source(self) -> Source:
-        """The command line."""
         return _LINE
 
     def at(self, *path: str | int) -> Source:

@@ -191,7 +191,6 @@ class LiveBrokers:
         return hash(self._key)
 
     def partitions(self, topic: TopicImage) -> tuple[PartitionMetadata, ...]:
-        """The partitions of a topic."""
         if topic.targets or topic.name in self._leaderless:
             ids = range(len(topic.assignment))
             return tuple(self._partition(topic, partition) for partition in ids)

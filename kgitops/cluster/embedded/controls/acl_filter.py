@@ -42,7 +42,6 @@ class AclFilter(Struct, frozen=True, kw_only=True):
     virtual_cluster_pattern: PatternType = PatternType.LITERAL
 
     def matches(self, binding: AclBinding) -> bool:
-        """Return whether the filter matches the binding."""
         return (
             self.resource_type in (None, binding.resource_type)
             and self.principal in (None, binding.principal)

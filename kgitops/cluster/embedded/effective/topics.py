@@ -50,7 +50,6 @@ def topic_default_entries(draft: Draft, broker: str) -> Mapping[str, ConfigEntry
 def topic_entries(
     own: Mapping[str, str], defaults: Mapping[str, ConfigEntry]
 ) -> Mapping[str, ConfigEntry]:
-    """The entries of a topic with these configs of its own."""
     if not own:
         return defaults
     entries = {**defaults, **{key: _own(key, own[key], defaults.get(key)) for key in own}}

@@ -208,7 +208,6 @@ class QuotasDelta:
         self._changed: dict[ClientQuotaEntity, dict[str, float]] = {}
 
     def of(self, entity: ClientQuotaEntity) -> dict[str, float]:
-        """The quotas of one entity."""
         if entity in self._changed:
             return self._changed[entity]
         return dict(self._image.quotas.get(entity, {}))

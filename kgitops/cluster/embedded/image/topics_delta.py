@@ -27,13 +27,11 @@ class TopicsDelta:
         self._collisions: dict[str, str | None] = {}
 
     def get(self, name: str) -> TopicImage | None:
-        """The topic of this name."""
         if name in self._changed:
             return self._changed[name]
         return self._image.by_name.get(name)
 
     def by_id(self, topic_id: str) -> TopicImage | None:
-        """The topic with this id."""
         name = self._names[topic_id] if topic_id in self._names else self._image.names.get(topic_id)
         return None if name is None else self.get(name)
 

@@ -145,7 +145,6 @@ def image_to_json(image: Image) -> Json:
 
 
 def image_from_text(text: str) -> Image:
-    """The image of the text of ``image_to_json``."""
     try:
         document = decode(_Document, text, "image")
     except ShapeError:  # it may hold half a surrogate pair

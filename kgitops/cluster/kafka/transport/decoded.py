@@ -26,7 +26,6 @@ class Decoded(Struct, Generic[T], frozen=True):
 
 
 def decoded_value(answer: Decoded[T]) -> T:
-    """The value that was decoded from an answer."""
     return answer.value
 
 

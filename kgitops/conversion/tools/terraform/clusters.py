@@ -100,7 +100,6 @@ class Providers(Struct, frozen=True):
 
 
 def root_providers(module: Module) -> Providers:
-    """The providers of a root module."""
     return _with_blocks(Providers(module.path or "."), module)
 
 

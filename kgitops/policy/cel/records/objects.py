@@ -34,7 +34,6 @@ class Record(Struct, frozen=True, eq=False):
 
     @property
     def type(self) -> Type:
-        """Its type."""
         return record(self.name, {name: field.type for name, field in self.fields.items()})
 
     def reader(self, name: str) -> Read:

@@ -109,7 +109,6 @@ class _Producing:
             self._transaction = TransactionAccess(result=refused)
 
     def partitions(self, access: TopicAccess, topic: Message) -> list[_Produced]:
-        """The partitions of one topic."""
         return [self._partition(access, partition) for partition in topic.partition_data]
 
     def _partition(self, access: TopicAccess, partition: Message) -> _Produced:

@@ -65,7 +65,6 @@ class BrokerRequests:
         return {broker: forwarder.metrics for broker, forwarder in found.items()}
 
     def forwarder(self, broker: int) -> Forwarder:
-        """The one of a broker."""
         found = self._forwarders.get(broker)
         if found is None:
             found = self._forwarders[broker] = Forwarder(

@@ -102,7 +102,6 @@ def _list_groups(draft: Draft) -> tuple[str, ...]:
 
 
 def _describe_groups(draft: Draft, groups: Sequence[str]) -> dict[str, GroupDescription]:
-    """One description for each."""
     here = namespace(draft)
     return {group: _describe(here, group) for group in groups}
 
