@@ -19,19 +19,23 @@ _NO_OBJECTS = {"document", "file", "topology", "state", "settings", "plan", "rol
 """Kinds of what has objects, or is none."""
 
 
-def converted(tool: str, file: Path) -> ConvertedProject:
-    return convert(file, tool, "converted", compacted=False)
-
-
 def test_every_tool_has_files_in_this_repository() -> None:
     """The other tests have something to read wherever they run."""
     assert {tool for tool in TOOLS if len(own_files(tool)) > 1} == set(TOOLS)
 
 
 @pytest.mark.parametrize(("tool", "file"), FILES)
-def test_objects_in_are_objects_out_and_findings(tool: str, file: Path) -> None:
-    """Each object is converted, a setting, a double, or lost with a finding: the numbers add up."""
-    project = converted(tool, file)
+def test_objects_in_are_objects_out_and_findings_for_a_second_reading_too(
+    tool: str, file: Path
+) -> None:
+    project = convert(file, tool, "converted", compacted=False)
+    _adds_up(project)
+    _has_the_objects_of_a_second_reading(tool, file, project)
+    _has_the_topics_of_a_second_reading(tool, file, project)
+
+
+def _adds_up(project: ConvertedProject) -> None:
+    """Each object is converted, a setting, a double, or lost with a finding."""
     for item in project.conversion.objects:
         became = bool(item.documents) or bool(item.settings) or item.same_as is not None
         conflict = any(finding.source == item.source for finding in project.findings)
@@ -41,15 +45,13 @@ def test_objects_in_are_objects_out_and_findings(tool: str, file: Path) -> None:
         assert counts.objects == parts, kind
 
 
-@pytest.mark.parametrize(("tool", "file"), FILES)
-def test_objects_are_those_of_a_second_reading(tool: str, file: Path) -> None:
+def _has_the_objects_of_a_second_reading(tool: str, file: Path, project: ConvertedProject) -> None:
     """No object that a plain loader sees is passed over before it is counted."""
     expected = simple_objects(tool, file)
     if expected is None:
-        assert converted(tool, file).conversion.losses  # it is a template, or broken
+        assert project.conversion.losses  # it is a template, or broken
         return
-    conversion = converted(tool, file).conversion
-    counts = count_kinds(conversion.objects)
+    counts = count_kinds(project.conversion.objects)
     instances = re.search(r"\b(for_each|count) *=", file.read_text())
     several = tool == "terraform" and instances is not None  # each of which is an object
     if "document" in counts and tool in ("julie", "kafka-gitops"):
@@ -66,13 +68,11 @@ def _lists(kinds: object) -> set[str]:
     return {f"{kind}List" for kind in kinds}  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(("tool", "file"), FILES)
-def test_topics_are_those_of_a_second_reading(tool: str, file: Path) -> None:
+def _has_the_topics_of_a_second_reading(tool: str, file: Path, project: ConvertedProject) -> None:
     """A topic that a plain YAML loader sees is declared with its size, or told of."""
     expected = simple_topics(tool, file)
     if expected is None:
         return  # templates, which are losses
-    project = converted(tool, file)
     declared = {
         document.name: document
         for item in project.conversion.objects
