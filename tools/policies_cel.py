@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kgitops.policy.cel.functions import FUNCTIONS
-from kgitops.policy.cel.records.objects import (
+from kgitops.policy.cel.objects import (
     BROKER_CHANGE,
     QUOTA_CHANGE,
     RECORDS,
@@ -15,7 +15,7 @@ from kgitops.policy.cel.records.objects import (
     Record,
     RecordField,
 )
-from kgitops.policy.cel.records.variables import (
+from kgitops.policy.cel.variables import (
     CLUSTER,
     LABELS,
     PRINCIPAL,

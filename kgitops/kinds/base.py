@@ -23,7 +23,7 @@ from kgitops.plan.document.risks import RISK_LEVELS, Risk
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.phases import Phase, either
 from kgitops.plan.removal import Removal, RemovalKind, find_removals, remove
-from kgitops.plan.shown.values import (
+from kgitops.plan.shown_values import (
     Shown,
     Surroundings,
     altered,

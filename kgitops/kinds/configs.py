@@ -30,7 +30,7 @@ from kgitops.model.resources.topic_configs import ConfigType
 from kgitops.plan.document.plan import Change
 from kgitops.plan.document.risks import Risk
 from kgitops.plan.normal_form import in_order
-from kgitops.plan.shown.values import ContradictionError, Shown, Surroundings, requests_of
+from kgitops.plan.shown_values import ContradictionError, Shown, Surroundings, requests_of
 
 _LISTED = 20
 

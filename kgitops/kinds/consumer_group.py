@@ -60,7 +60,7 @@ from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Basis, Change, FieldChange
 from kgitops.plan.phases import Phase
 from kgitops.plan.removal import Removal, RemovalKind, remove
-from kgitops.plan.shown.values import ContradictionError, Shown, Surroundings, requests_of
+from kgitops.plan.shown_values import ContradictionError, Shown, Surroundings, requests_of
 
 _RESET: Path = ("spec", "resetOffsets")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -39,7 +39,7 @@ from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Action, Basis, Change
 from kgitops.plan.document.risks import Risk
 from kgitops.plan.phases import Phase
-from kgitops.plan.shown.values import ContradictionError, Shown, Surroundings, requests_of
+from kgitops.plan.shown_values import ContradictionError, Shown, Surroundings, requests_of
 
 _ENTITY: Path = ("spec", "entity")
 _DEFAULT = "<default>"

@@ -72,7 +72,7 @@ from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Change, FieldChange
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.phases import Phase
-from kgitops.plan.shown.values import (
+from kgitops.plan.shown_values import (
     ContradictionError,
     Shown,
     Surroundings,

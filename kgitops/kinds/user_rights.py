@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from msgspec.structs import replace
 
 from kgitops.lowering.admins import Administrator
-from kgitops.lowering.report.report import super_users
+from kgitops.lowering.report import super_users
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.resources.kinds import Kind

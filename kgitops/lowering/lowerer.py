@@ -17,7 +17,7 @@ from kgitops.lowering.effects import (
     PhysicalRequest,
 )
 from kgitops.lowering.namespaces import Namespaces
-from kgitops.lowering.quotas.changes import QuotaChanges
+from kgitops.lowering.quota_changes import QuotaChanges
 from kgitops.lowering.records import (
     RecordStatus,
     link_record,

@@ -9,8 +9,8 @@ from kgitops.lowering.acls.changes import AclChanges
 from kgitops.lowering.acls.compile import lower_binding
 from kgitops.lowering.acls.scoped_acls import ScopedAcls
 from kgitops.lowering.namespaces import Namespaces
-from kgitops.lowering.quotas.changes import QuotaChanges
-from kgitops.lowering.quotas.compile import QuotaTable, QuotaTarget, lower_user_quotas
+from kgitops.lowering.quota_changes import QuotaChanges
+from kgitops.lowering.quota_compile import QuotaTable, QuotaTarget, lower_user_quotas
 from kgitops.lowering.record_reading import Records
 from kgitops.lowering.records import QuotaKey, RecordStatus
 from kgitops.model.lowered import Lowered

@@ -7,7 +7,7 @@ from kgitops.lowering.acls.compile import lower_binding, matches_link
 from kgitops.lowering.acls.conflicts import find_conflicts
 from kgitops.lowering.acls.scoped_acls import ScopedAcls, is_topic_denial, spans_virtual_clusters
 from kgitops.lowering.effects import NotLowerable
-from kgitops.lowering.quotas.changes import QuotaChanges
+from kgitops.lowering.quota_changes import QuotaChanges
 from kgitops.model.resources.acls import EVERYONE, AclBinding, ResourceType
 from kgitops.model.resources.addresses import acl_address
 from kgitops.model.resources.virtual_clusters import (

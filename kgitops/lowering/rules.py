@@ -7,8 +7,8 @@ from kgitops.lowering.acls.compile import INEXPRESSIBLE, is_logical
 from kgitops.lowering.effects import Effects, FinalRecord, NotLowerable
 from kgitops.lowering.missing import repaired_acls, repaired_quotas
 from kgitops.lowering.namespaces import Namespaces
-from kgitops.lowering.quotas.changes import QuotaChanges
-from kgitops.lowering.quotas.compile import user_of
+from kgitops.lowering.quota_changes import QuotaChanges
+from kgitops.lowering.quota_compile import user_of
 from kgitops.lowering.records import RecordStatus, acl_record, removal
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.lowered import Lowered

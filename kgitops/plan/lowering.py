@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kgitops.lowering.lowerer import Lowerer
-from kgitops.lowering.report.report import lowering_report, native_report, super_users
+from kgitops.lowering.report import lowering_report, native_report, super_users
 from kgitops.lowering.topics import lost_registry
 from kgitops.model.cluster_state import ClusterState, VirtualClusterSupport
 from kgitops.model.lowered import DeclaredGateway, LoweringLine

@@ -54,7 +54,7 @@ from kgitops.plan.safety import (
     managed_counts,
     unused_allowances,
 )
-from kgitops.plan.shown.derive import with_shown
+from kgitops.plan.shown import with_shown
 from kgitops.plan.stale_throttles import StaleThrottles, find_stale_throttles
 from kgitops.plan.takeovers import Taking, find_takeovers, ownership_notices, plan_takeovers
 from kgitops.plan.usage import not_checked

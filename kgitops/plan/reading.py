@@ -7,7 +7,7 @@ from kgitops import __version__
 from kgitops.model import clock
 from kgitops.model.errors import UntrustedPlanError
 from kgitops.plan.document.file import SealedPlan, read_sealed_plan
-from kgitops.plan.shown.derive import shown_problem
+from kgitops.plan.shown import shown_problem
 
 LONGEST_VALID = timedelta(days=7)
 """The longest time between the moment a plan is made and the one it expires."""

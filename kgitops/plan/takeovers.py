@@ -29,7 +29,7 @@ from kgitops.plan.context import selected
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Change, LastRun, Takeover
 from kgitops.plan.draft import PlanDraft
-from kgitops.plan.shown.derive import shown_takeover
+from kgitops.plan.shown import shown_takeover
 
 _NAMED = 10
 """Addresses in a sentence."""

@@ -56,7 +56,7 @@ from kgitops.policy.api.requests import (
     VirtualClusterChange,
     VirtualClusterState,
 )
-from kgitops.policy.load.python_rule import AllOf, InternalTopicsPass
+from kgitops.policy.python_rule import AllOf, InternalTopicsPass
 
 __all__ = [
     "AclBinding",

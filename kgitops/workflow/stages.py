@@ -13,7 +13,7 @@ from kgitops.approval import denial_check, judge_plan
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState
 from kgitops.kinds.user_rights import with_foreign_users_refused
-from kgitops.lowering.report.report import failing_lines
+from kgitops.lowering.report import failing_lines
 from kgitops.model.cluster_state import ClusterState, Validator, VirtualClusterSupport
 from kgitops.model.errors import StaleError
 from kgitops.model.json.declared import DesiredUser
@@ -29,7 +29,7 @@ from kgitops.plan.document.broker_validation import checkable, record_validation
 from kgitops.plan.document.plan import Plan, PlannedRequest
 from kgitops.plan.lowering import with_lowering
 from kgitops.plan.missing_names import warn_of_missing_names
-from kgitops.plan.shown.derive import add_usage, topics_at_stake
+from kgitops.plan.shown import add_usage, topics_at_stake
 from kgitops.policy.evaluate.bundle import Bundle
 from kgitops.workflow.loading import OnStage, ignore_stage
 from kgitops.workflow.policies import OpenPolicies

@@ -22,7 +22,7 @@ from kgitops.model.verdict import ExitCode
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Change, Plan, Precondition
 from kgitops.plan.document.risks import RiskLevel
-from kgitops.plan.shown.derive import add_usage, shown_problem
+from kgitops.plan.shown import add_usage, shown_problem
 from kgitops.plan.usage import WITHOUT_RECORDS
 from kgitops.workflow.stages import Planning, with_impact
 

@@ -16,7 +16,7 @@ from kgitops.policies import LinkConsent
 from kgitops.policy import CreateTopicLinkRequest, CreateTopicRequest
 from kgitops.policy.evaluate.bundle import Level, Outcome
 from kgitops.policy.evaluate.judge import InProcessEvaluator
-from kgitops.policy.load.python_rule import PythonRule
+from kgitops.policy.python_rule import PythonRule
 
 APIS = {
     "CreateVirtualCluster",

@@ -14,7 +14,7 @@ from kgitops.model.registry import Json
 from kgitops.policy import evaluator
 from kgitops.policy.evaluate.bundle import Bundle
 from kgitops.policy.evaluate.judge import InProcessEvaluator
-from kgitops.policy.load.load import load_rules
+from kgitops.policy.loading import load_rules
 from kgitops.workflow import policies
 
 REPLICAS = "requested.replicationFactor >= 3"

@@ -32,7 +32,7 @@ from kgitops.policy.api.requests import (
 )
 from kgitops.policy.evaluate.bundle import Bundle, Level, PythonPolicy, Waiver
 from kgitops.policy.evaluate.judge import InProcessEvaluator
-from kgitops.policy.load.python_rule import PythonRule
+from kgitops.policy.python_rule import PythonRule
 
 Says = Callable[[PolicyRequest, ClusterState], str | None]
 """What a policy has against a request; None accepts."""

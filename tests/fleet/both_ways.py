@@ -29,7 +29,7 @@ from kgitops.plan.document.documents import plan_to_json
 from kgitops.plan.document.plan import Plan
 from kgitops.policy.evaluate.bundle import Bundle, PythonPolicy
 from kgitops.policy.evaluate.judge import InProcessEvaluator
-from kgitops.policy.load.load import load_rules
+from kgitops.policy.loading import load_rules
 from kgitops.workflow.loading import Loaded, loaded
 from kgitops.workflow.pipeline import plan_against
 from kgitops.workflow.policies import OpenPolicies, open_policies

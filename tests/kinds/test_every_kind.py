@@ -44,7 +44,7 @@ from kgitops.model.resources.addresses import object_name, split_scoped_address
 from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.planner import base_of
-from kgitops.policy.cel.records.objects import CONFIG_RESOURCE
+from kgitops.policy.cel.objects import CONFIG_RESOURCE
 from kgitops.policy.cel.rule import samples
 from kgitops.serve.background import serving
 

@@ -31,7 +31,7 @@ from kgitops.plan.document.plan import Plan
 from kgitops.policy.api.interfaces import Configurable
 from kgitops.policy.evaluate.bundle import Bundle, Level, PythonPolicy, Waiver
 from kgitops.policy.evaluate.judge import InProcessEvaluator
-from kgitops.policy.load.python_rule import PythonRule
+from kgitops.policy.python_rule import PythonRule
 from kgitops.workflow.execution import build_recheck
 from kgitops.workflow.policies import OpenPolicies
 from kgitops.workflow.project.selection import Selection, open_workspace

@@ -8,8 +8,8 @@ from lowering.scenario import READ, T, acl
 from lowering.test_lowering_report import BOUND, EMPTY, FEATURES, SAFE, state, v
 from msgspec.structs import replace
 
-from kgitops.lowering.report.lines import _CODES
-from kgitops.lowering.report.report import BEHIND_GATEWAY, failing_lines, lowering_report
+from kgitops.lowering.report import BEHIND_GATEWAY, failing_lines, lowering_report
+from kgitops.lowering.report_lines import _CODES
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.lowered import DeclaredGateway, Grade, LoweringLine
 from kgitops.model.resources.acls import PermissionType

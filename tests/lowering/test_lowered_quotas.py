@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import examples
 
-from kgitops.lowering.quotas.compile import QuotaTable, lower_user_quotas, user_cap
+from kgitops.lowering.quota_compile import QuotaTable, lower_user_quotas, user_cap
 from kgitops.model.resources.quotas import ClientQuotaEntity, ClientQuotaState, make_entity
 from kgitops.model.resources.virtual_clusters import CapLowering, LoweringOptions, VirtualCluster
 from kgitops.virtual_clusters.resolution import resolve

@@ -8,8 +8,8 @@ from lowering.scenario import ANALYTICS, LITERAL, PREFIXED, READ, SALES, T, acl,
 from msgspec.structs import replace
 
 from kgitops.lowering.acls.compile import lower_binding
-from kgitops.lowering.report.lines import _CODES
-from kgitops.lowering.report.report import failing_lines, lowering_report, native_report
+from kgitops.lowering.report import failing_lines, lowering_report, native_report
+from kgitops.lowering.report_lines import _CODES
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.lowered import Grade, Lowered, LoweredAcl, LoweredQuota, LoweringLine
 from kgitops.model.requests import AlterClientQuotaRequest

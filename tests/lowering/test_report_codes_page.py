@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from kgitops.lowering.report.lines import _CODES
-from kgitops.lowering.report.report import BEHIND_GATEWAY
+from kgitops.lowering.report import BEHIND_GATEWAY
+from kgitops.lowering.report_lines import _CODES
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "virtual-clusters.md"
 HEADING = "## What today's Kafka does not keep"

@@ -16,7 +16,7 @@ from kgitops.policy.api.requests import DeleteTopicRequest as DeleteTopic
 from kgitops.policy.api.requests import PolicyRequest
 from kgitops.policy.evaluate.bundle import Level, RequestRulings
 from kgitops.policy.evaluate.judge import InProcessEvaluator
-from kgitops.policy.load.python_rule import PythonRule
+from kgitops.policy.python_rule import PythonRule
 
 TOPIC_ID = "A" * 22
 T = TypeVar("T")

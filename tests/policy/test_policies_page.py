@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kgitops.policy import AllOf, ClusterState, testing
 from kgitops.policy.evaluate.bundle import Level
-from kgitops.policy.load.python_rule import METHODS
+from kgitops.policy.python_rule import METHODS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "guides" / "policies.md").read_text(encoding="utf-8")

@@ -32,7 +32,7 @@ from kgitops.cluster.connect import connect
 from kgitops.cluster.kafka.adapter import boot
 from kgitops.cluster.kafka.transport.wire import Message, Wire
 from kgitops.cluster.port import Cluster
-from kgitops.lowering.report.report import lowering_report
+from kgitops.lowering.report import lowering_report
 from kgitops.model.requests import CreateAclRequest
 from kgitops.model.resources.acls import Operation, ResourceType
 from kgitops.model.resources.virtual_clusters import physical_id

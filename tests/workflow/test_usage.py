@@ -15,7 +15,7 @@ from kgitops.model.json.declared import DeletionPolicy
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.planner import make_plan
-from kgitops.plan.shown.derive import add_usage, topics_at_stake
+from kgitops.plan.shown import add_usage, topics_at_stake
 from kgitops.workflow.reading import with_offsets
 from kgitops.workflow.stages import Planning, with_impact
 

@@ -26,7 +26,7 @@ from kgitops.model.resources.topics import Assignment, TopicState
 from kgitops.plan.context import EarlierFacts
 from kgitops.plan.document.plan import Change, Plan, PlannedRequest
 from kgitops.plan.ownership import Ownership, OwnershipStatus
-from kgitops.plan.shown.values import requests_of
+from kgitops.plan.shown_values import requests_of
 
 
 def declarations(changes: Iterable[Change]) -> Iterator[DesiredObject]:

@@ -46,7 +46,7 @@ from kgitops.plan.ownership import (
     removal_policy,
 )
 from kgitops.plan.removal import after_removal
-from kgitops.plan.shown.values import releases_ownership, requests_of
+from kgitops.plan.shown_values import releases_ownership, requests_of
 
 
 def migrated_members(change: Change) -> frozenset[str]:

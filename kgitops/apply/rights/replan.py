@@ -35,8 +35,8 @@ from kgitops.plan.access import with_rights_lost
 from kgitops.plan.document.plan import AccessLoss, Basis, Change, Plan, PlannedRequest, Precondition
 from kgitops.plan.ownership import Ownership, build_ownership
 from kgitops.plan.planner import make_plan
-from kgitops.plan.shown.derive import with_shown
-from kgitops.plan.shown.values import releases_ownership
+from kgitops.plan.shown import with_shown
+from kgitops.plan.shown_values import releases_ownership
 
 _MALFORMED = (
     ArithmeticError,

@@ -19,7 +19,7 @@ from kgitops.cluster.port import Cluster, RegistryLog
 from kgitops.cluster.wrapping import WrappedCluster
 from kgitops.lowering.effects import LoweredBatch
 from kgitops.lowering.lowerer import Lowerer, lower_batch
-from kgitops.lowering.report.report import super_users
+from kgitops.lowering.report import super_users
 from kgitops.model.cluster_state import Capabilities, ClusterState, Validator, VirtualClusterSupport
 from kgitops.model.errors import UnreachableError
 from kgitops.model.requests import CreateTopicRequest, Request, api_name

@@ -51,7 +51,7 @@ from kgitops.plan.link_index import PlannedLinks
 from kgitops.plan.ownership import Ownership, OwnershipStatus
 from kgitops.plan.phases import Phase
 from kgitops.plan.removal import ALREADY_GONE, Removal, RemovalKind, find_removals, remove
-from kgitops.plan.shown.values import (
+from kgitops.plan.shown_values import (
     ContradictionError,
     Shown,
     Surroundings,

@@ -29,7 +29,7 @@ from kgitops.plan.document.plan import Action, Change, FieldChange, PlannedReque
 from kgitops.plan.document.risks import worst_first
 from kgitops.plan.draft import PlanDraft
 from kgitops.plan.normal_form import broker_view
-from kgitops.plan.shown.values import UNFINISHED, ContradictionError, Shown
+from kgitops.plan.shown_values import UNFINISHED, ContradictionError, Shown
 from kgitops.plan.stale_throttles import RestoredConfigs
 
 

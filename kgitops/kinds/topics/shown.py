@@ -27,7 +27,7 @@ from kgitops.plan.normal_form import (
     shape_view,
     topic_view,
 )
-from kgitops.plan.shown.values import (
+from kgitops.plan.shown_values import (
     UNFINISHED,
     ContradictionError,
     Shown,

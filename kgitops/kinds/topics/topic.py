@@ -53,7 +53,7 @@ from kgitops.plan.draft import PlanDraft
 from kgitops.plan.normal_form import topic_view
 from kgitops.plan.phases import Phase
 from kgitops.plan.removal import Removal, RemovalKind, remove
-from kgitops.plan.shown.values import Shown, Surroundings
+from kgitops.plan.shown_values import Shown, Surroundings
 from kgitops.plan.usage import measured
 
 

@@ -43,7 +43,7 @@ from kgitops.plan.normal_form import member_view
 from kgitops.plan.ownership import OwnershipStatus, removal_policy
 from kgitops.plan.phases import Phase, either
 from kgitops.plan.removal import ALREADY_GONE, Removal, RemovalKind, absence_reason, remove
-from kgitops.plan.shown.values import (
+from kgitops.plan.shown_values import (
     ContradictionError,
     Shown,
     Surroundings,

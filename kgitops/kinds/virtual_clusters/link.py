@@ -42,7 +42,7 @@ from kgitops.plan.normal_form import known_after_apply, link_view
 from kgitops.plan.ownership import OwnershipStatus
 from kgitops.plan.phases import Phase
 from kgitops.plan.removal import Removal, remove_whole
-from kgitops.plan.shown.values import (
+from kgitops.plan.shown_values import (
     ContradictionError,
     Shown,
     Surroundings,

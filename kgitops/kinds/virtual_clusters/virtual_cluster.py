@@ -47,7 +47,7 @@ from kgitops.plan.document.risks import Risk
 from kgitops.plan.normal_form import option_texts, options_of, virtual_cluster_view
 from kgitops.plan.phases import Phase
 from kgitops.plan.removal import Removal, RemovalKind, remove_whole
-from kgitops.plan.shown.values import (
+from kgitops.plan.shown_values import (
     ContradictionError,
     Shown,
     Surroundings,

@@ -39,7 +39,7 @@ from kgitops.policy.cel.parser import (
     Unary,
 )
 from kgitops.policy.cel.problems import Problem, bare, conversion, meant, named, shown, shown_root
-from kgitops.policy.cel.records.variables import ROOTS, VARIABLES
+from kgitops.policy.cel.variables import ROOTS, VARIABLES
 
 LITERAL_TYPES = {"null": NULL, "bool": BOOL, "int": INT, "double": DOUBLE, "string": STRING}
 """By the kind of a literal; unsigned numbers and bytes are refused."""

@@ -31,7 +31,7 @@ from kgitops.policy.cel.parser import (
     walk,
 )
 from kgitops.policy.cel.problems import Problem, constant_problems, meant, problems_of_every_api
-from kgitops.policy.cel.records.variables import REQUEST_VARIABLES, VARIABLES, types_of
+from kgitops.policy.cel.variables import REQUEST_VARIABLES, VARIABLES, types_of
 from kgitops.policy.evaluate.bundle import CelExpression, CelPolicy, CelValidation
 
 _MAX_SIZE = 2_000

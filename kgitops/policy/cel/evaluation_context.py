@@ -18,7 +18,7 @@ from kgitops.policy.cel.parser import (
     children,
     walk,
 )
-from kgitops.policy.cel.records.variables import ROOTS, Selection, read_variables
+from kgitops.policy.cel.variables import ROOTS, Selection, read_variables
 from kgitops.policy.evaluate.policy_input import PolicyInput
 
 

@@ -48,7 +48,7 @@ from kgitops.policy.cel.evaluation_context import EvaluationContexts, reads_obje
 from kgitops.policy.cel.functions import BOOL, STRING
 from kgitops.policy.cel.parser import Name, walk
 from kgitops.policy.cel.problems import Problem
-from kgitops.policy.cel.records.variables import ROOTS
+from kgitops.policy.cel.variables import ROOTS
 from kgitops.policy.evaluate.bundle import CelPolicy
 from kgitops.policy.evaluate.policy_input import PolicyInput, build_input
 from kgitops.policy.evaluate.protocol import PolicyFailed

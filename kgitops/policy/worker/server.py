@@ -19,7 +19,7 @@ from kgitops.policy.evaluate.bundle import Policy, Ruling
 from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.evaluate.policy_input import PolicyInput
 from kgitops.policy.evaluate.protocol import PolicyFailed, Rule
-from kgitops.policy.load.load import load_rules
+from kgitops.policy.loading import load_rules
 from kgitops.policy.state import lazy_parts
 from kgitops.policy.worker.messages import (
     BROKEN,

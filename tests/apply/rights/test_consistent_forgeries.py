@@ -30,7 +30,7 @@ from kgitops.model.resources.virtual_clusters import EntityType, VirtualCluster
 from kgitops.plan.access import with_rights_lost
 from kgitops.plan.document.documents import plan_to_json
 from kgitops.plan.document.file import read_sealed_plan
-from kgitops.plan.shown.derive import with_shown
+from kgitops.plan.shown import with_shown
 
 __all__ = ["password"]
 

@@ -43,7 +43,7 @@ from kgitops.plan.document.file import read_sealed_plan
 from kgitops.plan.document.plan import Action, Change, Plan, Precondition
 from kgitops.plan.draft import chain
 from kgitops.plan.ownership import EXECUTED_TOMBSTONES
-from kgitops.plan.shown.derive import with_shown
+from kgitops.plan.shown import with_shown
 
 REFUSED = (ExitCode.REFUSED, ExitCode.UNTRUSTED, ExitCode.STALE, ExitCode.ERROR)
 

@@ -29,7 +29,7 @@ from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Action, Change, Plan, Precondition
 from kgitops.plan.draft import chain
 from kgitops.plan.ownership import EXECUTED_TOMBSTONES
-from kgitops.plan.shown.values import requests_of
+from kgitops.plan.shown_values import requests_of
 
 __all__ = ["password"]
 

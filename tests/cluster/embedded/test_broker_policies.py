@@ -22,7 +22,7 @@ from kgitops.model.verdict import ExitCode
 from kgitops.policy import BaseTopicPolicy, Principal
 from kgitops.policy.evaluate.bundle import Bundle, Level, PythonPolicy
 from kgitops.policy.evaluate.judge import InProcessEvaluator
-from kgitops.policy.load.python_rule import PythonRule
+from kgitops.policy.python_rule import PythonRule
 
 ALL = ConfigResource(type="broker", name="")
 RETENTION = "log.retention.ms"

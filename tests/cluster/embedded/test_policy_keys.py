@@ -26,7 +26,7 @@ from kgitops.policy.evaluate.bundle import Bundle, Level, PythonPolicy
 from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.legacy import ALTER_CONFIG_KEY, CREATE_TOPIC_KEY, LegacyPolicyAdapter
 from kgitops.policy.legacy import ConfigResource as Resource
-from kgitops.policy.load.load import load_rules
+from kgitops.policy.loading import load_rules
 from kgitops.policy.worker.process import Limits
 from kgitops.policy.worker.session import WorkerEvaluator
 
@@ -399,7 +399,7 @@ def test_a_policy_that_takes_too_long_refuses_that_topic(tmp_path: Path, caplog)
 
 PACKED = """
 from kgitops.policies import MinInsyncReplicasRange, ReplicationFactorRange, RetentionRange
-from kgitops.policy.load.python_rule import AllOf
+from kgitops.policy.python_rule import AllOf
 
 
 class OurRules(AllOf):

@@ -51,7 +51,7 @@ from kgitops.policy.api.interfaces import Configurable
 from kgitops.policy.api.requests import PolicyRequest
 from kgitops.policy.evaluate.bundle import Bundle, Level, PythonPolicy, RequestRulings, Waiver
 from kgitops.policy.evaluate.judge import InProcessEvaluator
-from kgitops.policy.load.python_rule import PythonRule
+from kgitops.policy.python_rule import PythonRule
 from kgitops.workflow.reading import with_offsets
 
 PRINCIPAL = "User:payments"

@@ -24,7 +24,7 @@ from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName
 from kgitops.policy.evaluate.bundle import Bundle, Level, PythonPolicy
 from kgitops.policy.evaluate.judge import InProcessEvaluator
-from kgitops.policy.load.python_rule import PythonRule
+from kgitops.policy.python_rule import PythonRule
 from kgitops.virtual_clusters.records import VirtualClusterRecord
 
 BUNDLE = Bundle(policies=(PythonPolicy(name="p", level=Level.HARD, digest="", class_="a:B"),))

@@ -9,7 +9,7 @@ from cluster_contract.tenant_requests import USER, add, creation_in, make, remov
 
 from kgitops.cluster.lowered.adapter import LoweredCluster
 from kgitops.cluster.port import Cluster
-from kgitops.lowering.report.report import lowering_report
+from kgitops.lowering.report import lowering_report
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.lowered import Lowered
 from kgitops.model.requests import AlterClientQuotaRequest, CreateAclRequest

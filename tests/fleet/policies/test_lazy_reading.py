@@ -20,7 +20,7 @@ from kgitops.model.requests import AlterClientQuotaRequest, CreateAclRequest, Re
 from kgitops.policy.evaluate.bundle import Level, Policy
 from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.evaluate.protocol import PolicyEvaluator
-from kgitops.policy.load.load import load_rules
+from kgitops.policy.loading import load_rules
 from kgitops.policy.worker.messages import Begin, to_bytes
 from kgitops.policy.worker.process import Limits
 from kgitops.policy.worker.session import WorkerEvaluator

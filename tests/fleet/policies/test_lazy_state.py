@@ -16,7 +16,7 @@ from kgitops.model.requests import Request
 from kgitops.policy.evaluate.bundle import Level, Policy, RequestRulings
 from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.evaluate.protocol import PolicyEvaluator
-from kgitops.policy.load.load import load_rules
+from kgitops.policy.loading import load_rules
 from kgitops.policy.worker.session import WorkerEvaluator
 
 POLICIES: tuple[Policy, ...] = (

@@ -26,7 +26,7 @@ from kgitops.plan.document.documents import plan_to_json
 from kgitops.plan.document.plan import Plan
 from kgitops.policy.evaluate.bundle import Bundle, Waiver
 from kgitops.policy.evaluate.judge import InProcessEvaluator
-from kgitops.policy.load.load import load_rules
+from kgitops.policy.loading import load_rules
 
 POLICIES = (
     telling("Counts"),

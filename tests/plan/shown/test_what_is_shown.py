@@ -33,7 +33,7 @@ from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.kinds import Kind
 from kgitops.plan.document.plan import Plan
 from kgitops.plan.reading import read_plan
-from kgitops.plan.shown.derive import add_usage
+from kgitops.plan.shown import add_usage
 
 SESSION = "consumer.session.timeout.ms"
 DELETE = DeletionPolicy.DELETE

@@ -9,8 +9,8 @@ from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.resources.quotas import USER, VIRTUAL_CLUSTER, make_entity
 from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName
-from kgitops.policy.cel.records.variables import REQUEST_VARIABLES
-from kgitops.policy.load.python_rule import METHODS
+from kgitops.policy.cel.variables import REQUEST_VARIABLES
+from kgitops.policy.python_rule import METHODS
 from kgitops.policy.testing import acl, virtual_cluster
 
 SALES = virtual_cluster(

@@ -9,8 +9,8 @@ from kgitops.policy.cel.compiler import compile_policy
 from kgitops.policy.cel.engine import EvaluationError, compile_expression, evaluate, new_context
 from kgitops.policy.cel.evaluation_context import references_of
 from kgitops.policy.cel.parser import parse
-from kgitops.policy.cel.records.variables import REQUEST_VARIABLES, Selection, read_variables
 from kgitops.policy.cel.rule import Sample, samples
+from kgitops.policy.cel.variables import REQUEST_VARIABLES, Selection, read_variables
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from kgitops.model.resources.acls import (
 )
 from kgitops.model.resources.quotas import CLIENT_ID, IP, USER, ClientQuotaState, make_entity
 from kgitops.policy.cel.functions import Type, TypeKind
-from kgitops.policy.cel.records.variables import REQUEST_VARIABLES, ROOTS, read_variables
 from kgitops.policy.cel.rule import samples
+from kgitops.policy.cel.variables import REQUEST_VARIABLES, ROOTS, read_variables
 
 ENTITY = make_entity({USER: "billing", CLIENT_ID: None})
 BINDING = AclBinding(

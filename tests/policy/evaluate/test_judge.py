@@ -13,7 +13,7 @@ from kgitops.policy.api.interfaces import RuleViolation
 from kgitops.policy.evaluate.bundle import Level, Outcome, RequestRulings
 from kgitops.policy.evaluate.judge import MOST_VIOLATIONS, InProcessEvaluator
 from kgitops.policy.evaluate.protocol import PolicyFailed
-from kgitops.policy.load.python_rule import PythonRule
+from kgitops.policy.python_rule import PythonRule
 
 
 class Picky(BaseTopicPolicy):

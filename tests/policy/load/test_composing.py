@@ -30,7 +30,7 @@ from kgitops.policy import (
 )
 from kgitops.policy.api.interfaces import Configurable as Base
 from kgitops.policy.api.requests import PolicyRequest
-from kgitops.policy.load.python_rule import METHODS
+from kgitops.policy.python_rule import METHODS
 from kgitops.policy.testing import (
     acl,
     alter_broker,

@@ -12,7 +12,7 @@ from kgitops.model.errors import FindingsError
 from kgitops.model.source import Source
 from kgitops.policy.evaluate.bundle import CelPolicy, CelValidation, Level, PythonPolicy
 from kgitops.policy.evaluate.judge import InProcessEvaluator
-from kgitops.policy.load.load import load_rules
+from kgitops.policy.loading import load_rules
 
 MODULE = """\
 from kgitops.model.resources.acls import AclBinding, OPERATIONS

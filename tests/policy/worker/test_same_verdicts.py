@@ -23,7 +23,7 @@ from kgitops.policy.evaluate.bundle import (
 )
 from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.evaluate.protocol import PolicyEvaluator
-from kgitops.policy.load.load import load_rules
+from kgitops.policy.loading import load_rules
 from kgitops.policy.worker.session import WorkerEvaluator
 
 SMALL = CelPolicy(

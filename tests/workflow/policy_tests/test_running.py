@@ -5,7 +5,7 @@ from workflow.policy_tests.suites import cel, suite
 
 from kgitops.model.requests import AlterTopicRequest, CreateTopicRequest
 from kgitops.policy.evaluate.judge import InProcessEvaluator
-from kgitops.policy.load.load import load_rules
+from kgitops.policy.loading import load_rules
 from kgitops.policy.state import SimulatedState
 from kgitops.workflow.policy_tests.cases import Suite
 from kgitops.workflow.policy_tests.running import run_case

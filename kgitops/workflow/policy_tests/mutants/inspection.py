@@ -12,7 +12,7 @@ from msgspec import Struct
 from kgitops.policy.api import interfaces
 from kgitops.policy.evaluate.bundle import PythonPolicy
 from kgitops.policy.importing import import_from
-from kgitops.policy.load.python_rule import METHODS
+from kgitops.policy.python_rule import METHODS
 from kgitops.policy.settings import Configured
 
 OURS = ("kgitops.policy", "abc", "builtins", "typing")

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from kgitops.model.errors import FindingsError
 from kgitops.policy.evaluate.bundle import CelPolicy, Policy, PythonPolicy
 from kgitops.policy.evaluate.judge import InProcessEvaluator
-from kgitops.policy.load.load import load_rules
+from kgitops.policy.loading import load_rules
 from kgitops.workflow.policy_tests.mutants.inspection import Anatomy, anatomy
 from kgitops.workflow.policy_tests.mutants.mutants import Mutant, MutantResult
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from msgspec import Struct
 
 from kgitops.lowering.effects import Effects, FinalRecord, PhysicalRequest, RequestIndexes, unique
-from kgitops.lowering.quotas.compile import (
+from kgitops.lowering.quota_compile import (
     QuotaTable,
     QuotaTarget,
     QuotaTargets,

@@ -14,7 +14,7 @@ from kgitops.policy.api.interfaces import Configurable
 from kgitops.policy.evaluate.bundle import CelPolicy, Level, Policy, PythonPolicy
 from kgitops.policy.evaluate.protocol import Rule
 from kgitops.policy.importing import describe_exception, import_from, is_interrupt, line_of
-from kgitops.policy.load.python_rule import METHODS, PythonRule
+from kgitops.policy.python_rule import METHODS, PythonRule
 
 INTERFACES = tuple(dict.fromkeys(interface for interface, _ in METHODS.values()))
 

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from kgitops.lowering.acls.compile import INEXPRESSIBLE, OPERATIONS, WILDCARD, is_logical
 from kgitops.lowering.acls.conflicts import find_conflicts
 from kgitops.lowering.acls.scoped_acls import ScopedAcls, spans_virtual_clusters
-from kgitops.lowering.quotas.compile import QuotaTable, lower_user_quotas
-from kgitops.lowering.report.lines import report_line
+from kgitops.lowering.quota_compile import QuotaTable, lower_user_quotas
+from kgitops.lowering.report_lines import report_line
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.lowered import DeclaredGateway, Grade, Lowered, LoweringLine
 from kgitops.model.requests import NEW_UUID

@@ -1,4 +1,15 @@
-"""Builders of clusters, topics and requests of each kind, and the verdict of a policy."""
+"""Builders for tests of policies: a state, a request and a verdict in five lines, no cluster.
+
+::
+
+    def test_orders_are_protected() -> None:
+        refused = violation(Protected(), delete_topic("orders"), cluster(topic("orders")))
+        assert refused is not None
+        assert "orders" in refused.message
+
+What a request leaves behind is computed as a cluster would: ``configs`` of an altered topic are
+its true configs afterwards, and a key that is set to None is removed (P201-25…27).
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeVar
@@ -48,17 +59,47 @@ from kgitops.policy.api.requests import (
     api_of,
 )
 from kgitops.policy.building import (
+    acl,
     grown,
     link_request,
     numbered,
     only_member,
     requested_topic,
     state_of,
+    virtual_cluster,
 )
 from kgitops.policy.evaluate.bundle import Level
 from kgitops.policy.evaluate.policy_input import build_request
-from kgitops.policy.load.python_rule import METHODS, PythonRule
+from kgitops.policy.python_rule import METHODS, PythonRule
 from kgitops.policy.state import SimulatedState
+
+__all__ = [
+    "acl",
+    "alter_broker",
+    "alter_client_metrics",
+    "alter_client_quota",
+    "alter_consumer_group_offsets",
+    "alter_group_configs",
+    "alter_topic",
+    "alter_user_scram_credentials",
+    "alter_virtual_cluster",
+    "cluster",
+    "create_acl",
+    "create_topic",
+    "create_topic_link",
+    "create_virtual_cluster",
+    "delete_acl",
+    "delete_consumer_group",
+    "delete_records",
+    "delete_topic",
+    "delete_topic_link",
+    "delete_virtual_cluster",
+    "entity",
+    "labelled",
+    "topic",
+    "violation",
+    "virtual_cluster",
+]
 
 NOBODY = str(ANONYMOUS)
 R = TypeVar("R", bound=PolicyRequest)

@@ -12,7 +12,7 @@ from kgitops.model.resources.topics import TopicState
 from kgitops.policy.api import requests as policy_requests
 from kgitops.policy.api.interfaces import ClusterState
 from kgitops.policy.cel.functions import INT, NULL, STRING, Type, list_of, map_of, record
-from kgitops.policy.cel.records.objects import (
+from kgitops.policy.cel.objects import (
     ACL,
     BROKER_CHANGE,
     CONFIG_RESOURCE,

@@ -26,7 +26,7 @@ from kgitops.plan.document.plan import (
     Precondition,
     Takeover,
 )
-from kgitops.plan.shown.values import (
+from kgitops.plan.shown_values import (
     ContradictionError,
     Shown,
     Surroundings,

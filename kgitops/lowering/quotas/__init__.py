@@ -1,1 +1,0 @@
-"""Quotas of virtual clusters as physical ones."""

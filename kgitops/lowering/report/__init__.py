@@ -1,1 +1,0 @@
-"""The lowering report: deviations from virtual clusters on a Kafka without them."""

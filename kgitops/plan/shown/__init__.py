@@ -1,1 +1,0 @@
-"""The values that a plan shows of its changes, derived from the rest of each change."""

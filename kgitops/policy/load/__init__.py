@@ -1,1 +1,0 @@
-"""Policies as loaded rules."""
