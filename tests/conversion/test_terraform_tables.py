@@ -358,6 +358,32 @@ def test_a_right_with_a_part_missing_is_not_widened(missing: str, tmp_path: Path
     assert outcome(project) == ([], ())
 
 
+MISSPELLED = {
+    "resource_type": ("topic", "Topic"),
+    "resource_pattern_type_filter": ("PREFIXED", "Prefixed"),
+    "acl_operation": ("DESCRIBE_CONFIGS", "DescribeConfigs"),
+    "acl_permission_type": ("ALLOW", "Allow"),
+}
+"""Arguments of an ACL with what provider 0.13.1 refuses ("unknown resource type: topic")."""
+
+
+@pytest.mark.parametrize("argument", MISSPELLED)
+def test_a_right_that_the_provider_refuses_is_not_granted(argument: str, tmp_path: Path) -> None:
+    wrong, right = MISSPELLED[argument]
+    item = DOCUMENTED["kafka_acl"]
+    base = {**item.base, argument: f'"{wrong}"'}
+    write(tmp_path, {"main.tf": file_text(Documented(item.header, base, {}))[0]})
+    project = converted(tmp_path)
+    assert [(loss.problem, loss.advice) for loss in project.conversion.losses] == [
+        (
+            f"kafka_acl x: Terraform's provider has no {argument} '{wrong}', so the ACL was never "
+            "created",
+            f"write {right} there if it is meant",
+        )
+    ]
+    assert outcome(project) == ([], ())
+
+
 def test_a_right_on_something_that_is_not_the_cluster_is_not_made_one(tmp_path: Path) -> None:
     item = DOCUMENTED["kafka_acl"]
     base = {**item.base, "resource_type": '"Cluster"', "acl_operation": '"Alter"'}

@@ -18,7 +18,7 @@ from kgitops.conversion.tools.terraform.lifecycle import (
 from kgitops.conversion.topics import TopicSource, declare_topic
 from kgitops.conversion.users import CredentialSource, declare_user
 from kgitops.model.registry import Json
-from kgitops.model.resources.acls import CLUSTER_NAME
+from kgitops.model.resources.acls import CLUSTER_NAME, Operation, PermissionType
 
 _ITERATIONS = 4096
 """The number that the provider hashes passwords with where none is written."""
@@ -84,6 +84,13 @@ _ACL = {
     "permission": "acl_permission_type",
 }
 """The parts of an ACL, to Mongey's names for them."""
+_SPELLINGS = {
+    "type": ("Topic", "Group", "Cluster", "TransactionalID", "DelegationToken"),
+    "pattern": ("Literal", "Prefixed"),
+    "operation": tuple(Operation),
+    "permission": tuple(PermissionType),
+}
+"""The values of an ACL's parts, in the only spelling that Mongey's provider accepts."""
 _CLOUD_ACL = {
     **{part: part for part in ("principal", "host", "operation", "permission")},
     "type": "resource_type",
@@ -114,6 +121,8 @@ def _declare_acl(
         if part != optional and (value is None or not value.text()):
             builder.lose(builder.value, f"{builder} has no {names[part]}", "correct it there")
             return
+    if names is _ACL and any(_is_misspelled(builder, part, values[part]) for part in _SPELLINGS):
+        return
     kind, name, pattern = (_text(values[part]) for part in ("type", "name", "pattern"))
     if kind.lower() == "cluster" and (name != CLUSTER_NAME or pattern.lower() == "prefixed"):
         problem = f"{builder}: the resource of an ACL on the cluster is {CLUSTER_NAME}, literally"
@@ -134,6 +143,18 @@ def _declare_acl(
         ),
     )
     declare_acls(builder, [acl], clusters=clusters)
+
+
+def _is_misspelled(builder: ObjectBuilder, part: str, value: Value | None) -> bool:
+    """Return whether the provider refuses the value: Terraform never made such an ACL, a loss."""
+    text = _text(value)
+    folded = text.replace("_", "").replace("-", "").lower()
+    meant = next((known for known in _SPELLINGS[part] if known.lower() == folded), text)
+    if value is None or meant == text:
+        return False
+    problem = f"{builder}: Terraform's provider has no {_ACL[part]} {value.shown}, so the ACL was"
+    builder.lose(value, f"{problem} never created", f"write {meant} there if it is meant")
+    return True
 
 
 def _text(value: Value | None) -> str:
