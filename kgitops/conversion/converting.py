@@ -23,6 +23,8 @@ from kgitops.model.source import Finding
 
 _UNREAD = "not-converted"
 """The file for what is in no file that could be read."""
+_PROSE = (".md", ".rst", ".adoc")
+"""Endings of files for people: a link to one is a loss only where all files are copied."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -81,7 +83,12 @@ def _with_unread(read: Conversion, folder: SourceFolder, *, terraform: bool) -> 
     others = [item for item in unread_documents(folder) if item.source not in reported]
     read = replace(read, offered=offered(folder, read.tool))
     places = {f"{item.source.file}:{item.source.line}" for item in others}
-    lost = (*folder.lost, *passed_over(folder, terraform=terraform), *others)
+    copied = read.tool == "kgitops"
+    lost = (
+        *(item for item in folder.lost if copied or not item.source.file.endswith(_PROSE)),
+        *passed_over(folder, terraform=terraform),
+        *others,
+    )
     if not lost:
         return read
     return replace(

@@ -49,6 +49,17 @@ def test_a_pipe_is_a_loss(tmp_path: Path) -> None:
     assert losses(convert(tmp_path, "jikkou", "x")) == ["b.YAML: it is not a file"]
 
 
+def test_a_link_out_of_the_folder_is_a_loss_unless_it_is_to_prose(tmp_path: Path) -> None:
+    folder = tmp_path / "prod"
+    folder.mkdir()
+    (folder / "a.tf").write_text(TERRAFORM.format(name="a"))
+    for name in ("env.tf", "README.md"):
+        (tmp_path / name).write_text("")
+        (folder / name).symlink_to(f"../{name}")
+    lost = losses(convert(folder, "terraform", "x"))
+    assert lost == ["env.tf: the link leads out of the folder"]
+
+
 def test_a_renamed_file_of_terraform_is_a_loss(tmp_path: Path) -> None:
     """Its backups and other tools' templates are none of Terraform's files."""
     (tmp_path / "a.tf").write_text(TERRAFORM.format(name="a"))
