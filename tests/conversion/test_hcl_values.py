@@ -31,6 +31,18 @@ resource "kafka_topic" "orders" {
 resource "kafka_topic" "single" {
   name = "single"
 }
+resource "kafka_topic" "numbered" {
+  count      = 2
+  name       = "n${count.index}"
+  partitions = 6
+  lifecycle {
+    ignore_changes = [partitions]
+  }
+}
+resource "kafka_topic" "itself" {
+  for_each = kafka_topic.itself
+  name     = each.key
+}
 """
 
 KNOWN = {
@@ -72,6 +84,14 @@ KNOWN = {
     "{ for k, v in local.sizes : upper(k) => v + 1 }": {"SMALL": 4, "LARGE": 13},
     'kafka_topic.orders["small"].name': "prod.small",
     "kafka_topic.single.name": "single",
+    "{ for k, t in kafka_topic.orders : k => t.name }": {
+        "large": "prod.large",
+        "small": "prod.small",
+    },
+    "values(kafka_topic.orders)[*].name": ["prod.large", "prod.small"],
+    "[for k in keys(kafka_topic.orders) : kafka_topic.orders[k]][0].name": "prod.large",
+    "kafka_topic.numbered[*].name": ["n0", "n1"],
+    "length(kafka_topic.numbered)": 2,
     "null": None,
     '"1" + 1': 2,
     "-7 % 4": -3,
@@ -151,6 +171,17 @@ KNOWN = {
     'can(regex("^x", "abc"))': False,
 }
 UNKNOWN = {
+    # What is not written of a resource may have a value that only its provider knows.
+    'try(kafka_topic.orders["small"].config, {})': (
+        '${try(kafka_topic.orders["small"].config, {})}'
+    ),
+    "try(values(kafka_topic.orders)[0].id, 1)": "${try(values(kafka_topic.orders)[0].id, 1)}",
+    "try(kafka_topic.numbered[*].partitions, 1)": "${try(kafka_topic.numbered[*].partitions, 1)}",
+    "keys(kafka_topic.single)": "${keys(kafka_topic.single)}",
+    "merge(kafka_topic.single, {})": "${merge(kafka_topic.single, {})}",
+    "jsonencode(kafka_topic.orders)": "${jsonencode(kafka_topic.orders)}",
+    "[for k, v in kafka_topic.single : k]": "${[for k, v in kafka_topic.single : k]}",
+    "keys(kafka_topic.itself)": "${keys(kafka_topic.itself)}",
     "var.region": "${var.region}",
     "var.missing": "${var.missing}",
     "var.key": "${var.key}",

@@ -107,6 +107,39 @@ def test_what_is_not_known_is_told_with_its_place(tmp_path: Path) -> None:
     ]
 
 
+def test_for_each_of_a_resource_has_an_instance_for_each_of_its(tmp_path: Path) -> None:
+    each = """\
+resource "kafka_topic" "this" {
+  for_each           = { orders = 6, payments = 12 }
+  name               = "shop.${each.key}"
+  partitions         = each.value
+  replication_factor = 3
+}
+resource "kafka_topic" "retry" {
+  for_each           = kafka_topic.this
+  name               = "${each.value.name}.${each.key}-retry"
+  partitions         = each.value.partitions
+  replication_factor = 3
+}
+resource "kafka_topic" "of_one" {
+  for_each           = kafka_topic.this["orders"]
+  name               = each.key
+  partitions         = 1
+  replication_factor = 3
+}
+"""
+    write(tmp_path, {"main.tf": each})
+    project = converted(tmp_path)
+    assert {name: item.spec["partitions"] for name, item in documents(project).items()} == {
+        "shop.orders": 6,
+        "shop.payments": 12,
+        "shop.orders.orders-retry": 6,
+        "shop.payments.payments-retry": 12,
+    }
+    (loss,) = project.conversion.losses
+    assert (loss.source.line, "one instance for each of" in loss.problem) == (13, True)
+
+
 def test_a_module_that_calls_itself_ends(tmp_path: Path) -> None:
     again = 'module "again" {\n  source = "../a"\n}\n'
     write(tmp_path, {"a/main.tf": again.replace("../a", "../b"), "b/main.tf": again})

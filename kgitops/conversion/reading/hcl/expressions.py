@@ -12,6 +12,7 @@ from kgitops.conversion.reading.hcl.functions import DECODERS, EASY, FUNCTIONS, 
 from kgitops.conversion.reading.hcl.operators import OPERATORS, SIGNS, text_of
 from kgitops.conversion.reading.hcl.parsing import Syntax, parsed_template, written
 from kgitops.conversion.reading.hcl.scopes import (
+    Attributes,
     Data,
     Local,
     NotKnownError,
@@ -52,6 +53,8 @@ def _is_known(value: Data, scope: Scope) -> bool:
     """Return whether nothing in the value is unknown."""
     if not isinstance(value, _NESTED):
         return not isinstance(value, Unknown)
+    if isinstance(value, Attributes):
+        return False
     scope.spend(1 + len(value))
     for item in value.values() if isinstance(value, dict) else value:
         # Most items are neither; a call for each would take most of the time.
@@ -61,6 +64,11 @@ def _is_known(value: Data, scope: Scope) -> bool:
         elif isinstance(item, Unknown):
             return False
     return True
+
+
+def _is_seen(value: Data, _scope: Scope) -> bool:
+    """Return whether all keys or items of the value are known, whatever they hold."""
+    return not isinstance(value, Unknown | Attributes)
 
 
 def _value(tree: Syntax | Token, scope: Scope) -> Data:
@@ -189,7 +197,7 @@ def _chosen(
 
 def _pairs(items: Data, scope: Scope) -> list[tuple[Any, Data]]:
     """The keys and values of a collection; Terraform goes through a map by its keys in order."""
-    if not isinstance(items, dict | list):
+    if not isinstance(items, dict | list) or isinstance(items, Attributes):
         raise NotKnownError(items)
     scope.spend(len(items))
     if isinstance(items, dict):
@@ -364,7 +372,9 @@ def _call(tree: Syntax, scope: Scope) -> Data:
     if function in OF_FILES:
         return _of_files(function, values, scope)
     known = all(
-        not isinstance(value, Unknown) if function in OF_ANY_VALUES else _is_known(value, scope)
+        not isinstance(value, Unknown | Attributes)
+        if function in OF_ANY_VALUES
+        else _is_known(value, scope)
         for value in values
     )
     if not known:

@@ -18,6 +18,7 @@ from kgitops.conversion.reading.hcl.parsing import (
     written,
 )
 from kgitops.conversion.reading.hcl.scopes import (
+    Attributes,
     Data,
     Files,
     Local,
@@ -36,6 +37,8 @@ _STEPS_OF_AN_INSTANCE = 100
 _STEPS_OF_A_BLOCK = 100
 """Each call of a module reads all its blocks, and keeps what it finds."""
 
+_META = frozenset({"count", "for_each", "provider", "depends_on"})
+"""Arguments that Terraform reads itself, which are no attributes."""
 _BLOCKS_A_STEP = 50
 """The number of blocks that are looked at in the time of a step."""
 
@@ -204,8 +207,8 @@ class Module:
         self._open.add(key)
         try:
             root, name = key
-            read = {"var": self._variable, "local": self._local, "output": self._output}[root]
-            found = read(name)
+            reads = {"var": self._variable, "local": self._local, "output": self._output}
+            found = reads[root](name) if root in reads else self._all_instances(root, name)
             self._values[key] = found
         finally:
             self._open.discard(key)
@@ -247,13 +250,10 @@ class Module:
     def _attribute(self, root: str, name: str, steps: tuple[Step, ...]) -> Data:
         """An attribute of ``root.name``, or of its instance; for a module's call, an output."""
         self.spend(len(self._blocks) // _BLOCKS_A_STEP)
-        labels = (name,) if root == "module" else (root, name)
         kind = "module" if root == "module" else "resource"
-        file, block = next(
-            (file, block)
-            for file, block in self._blocks
-            if block.type == kind and block.labels == labels
-        )
+        if not steps and kind == "resource":
+            return self._once((root, name))
+        file, block = self._labelled(kind, (name,) if root == "module" else (root, name))
         instances = self.instances(file, block)
         if isinstance(instances, Unknown):
             return instances
@@ -263,6 +263,8 @@ class Module:
             steps = tuple(rest)
         else:
             (instance,) = instances
+        if not steps and kind == "resource":
+            return self._attributes(instance)
         attribute, *rest = steps
         open_key = (root, name, str(instance.key), str(attribute))
         if open_key in self._open:
@@ -272,6 +274,37 @@ class Module:
             return follow(self._of_instance(instance, str(attribute)), tuple(rest))
         finally:
             self._open.discard(open_key)
+
+    def _all_instances(self, kind: str, name: str) -> Data:
+        """A resource as expressions see it: a map by the keys of `for_each`, a list by `count`."""
+        file, block = self._labelled("resource", (kind, name))
+        instances = self.instances(file, block)
+        if isinstance(instances, Unknown):
+            return instances
+        if "for_each" in block.attributes:
+            return {str(instance.key): self._attributes(instance) for instance in instances}
+        values = [self._attributes(instance) for instance in instances]
+        if "count" in block.attributes:
+            return values
+        (only,) = values
+        return only
+
+    def _labelled(self, kind: str, labels: tuple[str, ...]) -> tuple[SourceFile, HclBlock]:
+        """The block of a type with these labels, and its file."""
+        return next(
+            (file, block)
+            for file, block in self._blocks
+            if block.type == kind and block.labels == labels
+        )
+
+    def _attributes(self, instance: Instance) -> Attributes:
+        """The attributes of a resource's instance, without those that Terraform ignores."""
+        self.spend(len(instance.block.attributes))
+        return Attributes(
+            (name, evaluate(tree, instance.scope))
+            for name, tree in instance.block.attributes.items()
+            if name not in _META and not _ignores(instance.block, name)
+        )
 
     def _of_instance(self, instance: Instance, attribute: str) -> Data:
         if instance.block.type == "resource":
@@ -312,7 +345,8 @@ def _keys(value: Data) -> Sequence[Step] | None:
     """The keys of ``for_each``; None if the value is no map, and no set of texts."""
     if isinstance(value, list) and not all(isinstance(item, str) for item in value):
         return None
-    return list(value) if isinstance(value, dict | list) else None
+    is_keyed = isinstance(value, dict | list) and not isinstance(value, Attributes)
+    return list(value) if is_keyed else None
 
 
 def _indices(value: Data) -> Sequence[Step] | None:

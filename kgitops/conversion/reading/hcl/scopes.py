@@ -26,6 +26,13 @@ class NotKnownError(LookupError):
     """The files do not tell the value."""
 
 
+class Attributes(dict[str, Data]):
+    """A resource's attributes as written; one that is not may have a value of its provider's."""
+
+    def __missing__(self, name: str) -> Data:
+        raise NotKnownError(name)
+
+
 class Scope(Protocol):
     """The names that an expression may refer to."""
 

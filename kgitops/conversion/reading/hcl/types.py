@@ -6,7 +6,7 @@ from typing import Any
 from kgitops.conversion.reading.hcl.expressions import arguments, evaluate, object_pairs
 from kgitops.conversion.reading.hcl.operators import number_of, text_of
 from kgitops.conversion.reading.hcl.parsing import Syntax, written
-from kgitops.conversion.reading.hcl.scopes import Data, NotKnownError, Scope, Unknown
+from kgitops.conversion.reading.hcl.scopes import Attributes, Data, NotKnownError, Scope, Unknown
 
 _PRIMITIVES: Mapping[str, Callable[[Any], Data]] = {
     "string": text_of,
@@ -31,6 +31,8 @@ def typed(value: Data, tree: Syntax, scope: Scope) -> Data:
     scope.spend(1)
     if value is None or isinstance(value, Unknown):
         return value
+    if isinstance(value, Attributes):  # what it leaves out may have a value
+        raise NotKnownError(written(tree))
     name, parts = _type(tree)
     try:
         if name == "object":
