@@ -92,6 +92,17 @@ def test_variables_come_from_the_files_that_terraform_reads_by_itself(tmp_path: 
     assert {name: item.spec["partitions"] for name, item in found.items()} == {"orders": 4}
 
 
+def test_a_file_of_settings_and_comments_is_not_written(tmp_path: Path) -> None:
+    """Every plan would warn that it declares nothing."""
+    days = 'variable "days" {\n  default = 30 # a month\n}\n'
+    calls = CALLS.partition("resource")[0]
+    write(tmp_path, {"main.tf": calls, "modules/topic/main.tf": TOPIC, "days.tf": days})
+    assert sorted(converted(tmp_path).files) == [
+        "kgitops.yaml",
+        "manifests/modules/topic/main.yaml",
+    ]
+
+
 def test_what_is_not_known_is_told_with_its_place(tmp_path: Path) -> None:
     more = 'resource "kafka_topic" "many" {\n  for_each = var.all\n  name = each.key\n}\n'
     remote = 'module "far" {\n  source = "registry/topic"\n}\n'

@@ -51,7 +51,12 @@ class WrittenFile(Struct, frozen=True):
 
 
 def file_text(file: ConvertedFile, *, compact: bool) -> WrittenFile | None:
-    """The file's text; None if nothing is to be written. ``compact`` makes lists of documents."""
+    """The file's text; None if it declares and loses nothing: its comments are about settings.
+
+    ``compact`` makes lists of documents.
+    """
+    if not any(item.documents or item.losses for item in file.objects):
+        return None
     pieces: list[ListedDocument] = []
     objects: list[tuple[SourceObject, int | None]] = []
     for item in file.objects:
