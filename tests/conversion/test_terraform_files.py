@@ -151,6 +151,24 @@ resource "kafka_topic" "of_one" {
     assert (loss.source.line, "one instance for each of" in loss.problem) == (13, True)
 
 
+def test_the_outputs_of_all_calls_are_known(tmp_path: Path) -> None:
+    readers = """\
+resource "kafka_acl" "readers" {
+  for_each            = module.topic
+  resource_name       = each.value.name
+  resource_type       = "Topic"
+  acl_principal       = "User:${length(values(module.topic)[*].name)}"
+  acl_host            = "*"
+  acl_operation       = "Read"
+  acl_permission_type = "Allow"
+}
+"""
+    write(tmp_path, {"main.tf": CALLS + readers, "modules/topic/main.tf": TOPIC})
+    project = converted(tmp_path)
+    assert not project.conversion.losses
+    assert {"2-topic-shop.orders", "2-topic-shop.payments"} < set(documents(project))
+
+
 def test_a_module_that_calls_itself_ends(tmp_path: Path) -> None:
     again = 'module "again" {\n  source = "../a"\n}\n'
     write(tmp_path, {"a/main.tf": again.replace("../a", "../b"), "b/main.tf": again})

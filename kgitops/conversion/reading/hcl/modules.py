@@ -251,7 +251,7 @@ class Module:
         """An attribute of ``root.name``, or of its instance; for a module's call, an output."""
         self.spend(len(self._blocks) // _BLOCKS_A_STEP)
         kind = "module" if root == "module" else "resource"
-        if not steps and kind == "resource":
+        if not steps:
             return self._once((root, name))
         file, block = self._labelled(kind, (name,) if root == "module" else (root, name))
         instances = self.instances(file, block)
@@ -263,7 +263,7 @@ class Module:
             steps = tuple(rest)
         else:
             (instance,) = instances
-        if not steps and kind == "resource":
+        if not steps:
             return self._attributes(instance)
         attribute, *rest = steps
         open_key = (root, name, str(instance.key), str(attribute))
@@ -276,8 +276,9 @@ class Module:
             self._open.discard(open_key)
 
     def _all_instances(self, kind: str, name: str) -> Data:
-        """A resource as expressions see it: a map by the keys of `for_each`, a list by `count`."""
-        file, block = self._labelled("resource", (kind, name))
+        """A resource or a call as a whole: a map by the keys of `for_each`, a list by `count`."""
+        labels = (name,) if kind == "module" else (kind, name)
+        file, block = self._labelled("module" if kind == "module" else "resource", labels)
         instances = self.instances(file, block)
         if isinstance(instances, Unknown):
             return instances
@@ -298,13 +299,16 @@ class Module:
         )
 
     def _attributes(self, instance: Instance) -> Attributes:
-        """The attributes of a resource's instance, without those that Terraform ignores."""
-        self.spend(len(instance.block.attributes))
-        return Attributes(
-            (name, evaluate(tree, instance.scope))
-            for name, tree in instance.block.attributes.items()
-            if name not in _META and not _ignores(instance.block, name)
-        )
+        """The attributes of a resource's instance that Terraform does not ignore, or outputs."""
+        block = instance.block
+        names = [key for key in block.attributes if key not in _META and not _ignores(block, key)]
+        if block.type == "module":
+            module = self.called(instance)
+            if module is None:
+                raise NotKnownError(*block.labels)
+            names = [inner.labels[0] for _, inner in module.blocks() if inner.type == "output"]
+        self.spend(len(names))
+        return Attributes((name, self._of_instance(instance, name)) for name in names)
 
     def _of_instance(self, instance: Instance, attribute: str) -> Data:
         if instance.block.type == "resource":
