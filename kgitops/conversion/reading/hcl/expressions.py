@@ -66,11 +66,6 @@ def _is_known(value: Data, scope: Scope) -> bool:
     return True
 
 
-def _is_seen(value: Data, _scope: Scope) -> bool:
-    """Return whether all keys or items of the value are known, whatever they hold."""
-    return not isinstance(value, Unknown | Attributes)
-
-
 def _value(tree: Syntax | Token, scope: Scope) -> Data:
     if isinstance(tree, Token):
         raise NotKnownError(tree)
