@@ -20,7 +20,9 @@ _HEAD = """\
 
 The APIs and versions that brokers announce to clients that need no login: with `compat=kraft` (the
 default), and with `compat=seed`, which also has versions that Kafka 4 no longer has (KIP-896).
-*Kafka 4.3* is what its brokers announce. [The guide](../guides/serve.md) says what is simulated.
+*Kafka 4.3* is what its brokers answer. Kafka's brokers announce Produce from version 0 on, for old
+librdkafka, and close the connection of a client that sends 0 to 2 (KIP-896). Brokers of
+`kgitops serve` do the same. [The guide](../guides/serve.md) says what is simulated.
 
 | key | API | kraft | seed | Kafka 4.3 |
 | ---: | --- | --- | --- | --- |
