@@ -166,6 +166,8 @@ def measure(server: Server, rounds: int, scale: float, *, many: bool) -> dict[st
         ("DescribeAcls of all", "DescribeAcls", any_acl()),
         ("DeleteTopics of all", "DeleteTopics", deletion(topics)),
     ):
+        if api == "DescribeAcls":
+            until_listed(client, count)
         rows[title] = at_once(server, client, api, message)
     if keys()["Produce"] in client.versions:
         client.ask(client.frame("CreateTopics", creation(["small"])))
@@ -329,6 +331,12 @@ def acls(names: list[str]) -> Message:
             for name in names
         ]
     )
+
+
+def until_listed(client: WireClient, count: int) -> None:
+    """Wait for ACLs: Kafka's broker applies them after the controller has answered."""
+    while len(client.decoded(client.frame("DescribeAcls", any_acl())).resources) < count:
+        time.sleep(0.05)
 
 
 def any_acl() -> Message:
