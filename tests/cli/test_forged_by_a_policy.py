@@ -34,7 +34,7 @@ from pathlib import Path
 import kgitops
 from kgitops.policy import BaseTopicPolicy
 
-planner = Path(kgitops.__file__).parent / "plan" / "shown" / "derive.py"
+planner = Path(kgitops.__file__).parent / "plan" / "shown.py"
 text = planner.read_text()
 if FORGED not in text:
     planner.write_text(text + FORGED)
