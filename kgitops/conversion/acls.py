@@ -36,10 +36,15 @@ class AclSource(Struct, frozen=True, kw_only=True):
     host: str = "*"
 
 
+def folded(text: str) -> str:
+    """The text without the signs and the case in which tools spell a name differently."""
+    return text.replace("_", "").replace("-", "").lower()
+
+
 def enum_member(members: type[E], text: str | None) -> E | None:
     """The member that ``text`` names in any tool's spelling: ``IDEMPOTENT_WRITE``."""
-    folded = (text or "").replace("_", "").replace("-", "").lower()
-    return next((item for item in members if item.value.lower() == folded), None)
+    name = folded(text or "")
+    return next((item for item in members if item.value.lower() == name), None)
 
 
 def declare_acls(

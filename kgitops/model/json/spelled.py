@@ -259,19 +259,21 @@ def _same(value: Any) -> Any:  # noqa: ANN401 (any value)
 
 
 def _of_structs(kind: _Class) -> Spelled:
-    if kind.__struct_config__.omit_defaults:  # codec.py writes it
-        return Spelled(kind, to_json)
-    codec = codec_of(kind)
-    return Spelled(codec.shape, codec.write, lambda view: kind(**codec.values(view)))
+    return _by_codec(kind, codec_of)
 
 
 def _as_it_is(kind: _Class) -> Spelled:
     """A class is its own shape unless a field of it is spelled otherwise."""
+    form = _by_codec(kind, lambda kind: exact_codec(kind, kind.__name__, fields(kind)))
+    if any(_form(info.type, _as_it_is).read for info in fields(kind)):
+        return form
+    return Spelled(kind, form.write)
+
+
+def _by_codec(kind: _Class, compiled: Callable[[_Class], Codec]) -> Spelled:
     if kind.__struct_config__.omit_defaults:  # codec.py writes it
         return Spelled(kind, to_json)
-    codec = exact_codec(kind, kind.__name__, fields(kind))
-    if not any(_form(info.type, _as_it_is).read for info in fields(kind)):
-        return Spelled(kind, codec.write)
+    codec = compiled(kind)
     return Spelled(codec.shape, codec.write, lambda view: kind(**codec.values(view)))
 
 

@@ -11,7 +11,6 @@ DEEPEST = 64
 """The levels that JSON of kgitops is nested at most, with room."""
 MAX_SAFE = 2**53 - 1
 """The largest integer that canonical JSON can represent."""
-_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
 _LONE = re.compile("[\ud800-\udfff]")
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 _LONGEST_INTEGER = len(str(-MAX_SAFE))
@@ -117,10 +116,3 @@ def text(value: Json, path: str) -> str:
     if not isinstance(value, str):
         raise ShapeError(f"{path} is not text")
     return value
-
-
-def integer_text(value: Json, path: str) -> int:
-    """A whole number written as text, in its one spelling."""
-    if isinstance(value, str) and _INTEGER.fullmatch(value):
-        return int(value)
-    raise ShapeError(f"{path} is not a whole number written as text")

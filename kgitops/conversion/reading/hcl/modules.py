@@ -250,10 +250,9 @@ class Module:
     def _attribute(self, root: str, name: str, steps: tuple[Step, ...]) -> Data:
         """An attribute of ``root.name``, or of its instance; for a module's call, an output."""
         self.spend(len(self._blocks) // _BLOCKS_A_STEP)
-        kind = "module" if root == "module" else "resource"
         if not steps:
             return self._once((root, name))
-        file, block = self._labelled(kind, (name,) if root == "module" else (root, name))
+        file, block = self._block(root, name)
         instances = self.instances(file, block)
         if isinstance(instances, Unknown):
             return instances
@@ -275,10 +274,9 @@ class Module:
         finally:
             self._open.discard(open_key)
 
-    def _all_instances(self, kind: str, name: str) -> Data:
+    def _all_instances(self, root: str, name: str) -> Data:
         """A resource or a call as a whole: a map by the keys of `for_each`, a list by `count`."""
-        labels = (name,) if kind == "module" else (kind, name)
-        file, block = self._labelled("module" if kind == "module" else "resource", labels)
+        file, block = self._block(root, name)
         instances = self.instances(file, block)
         if isinstance(instances, Unknown):
             return instances
@@ -290,8 +288,10 @@ class Module:
         (only,) = values
         return only
 
-    def _labelled(self, kind: str, labels: tuple[str, ...]) -> tuple[SourceFile, HclBlock]:
-        """The block of a type with these labels, and its file."""
+    def _block(self, root: str, name: str) -> tuple[SourceFile, HclBlock]:
+        """The block that expressions call ``root.name``, and its file."""
+        is_call = root == "module"
+        kind, labels = ("module", (name,)) if is_call else ("resource", (root, name))
         return next(
             (file, block)
             for file, block in self._blocks

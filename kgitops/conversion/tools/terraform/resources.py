@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from kgitops.conversion.acls import AclFields, declare_acls, read_acl
+from kgitops.conversion.acls import AclFields, declare_acls, folded, read_acl
 from kgitops.conversion.objects import SourceObject
 from kgitops.conversion.quotas import DEFAULT, declare_quota
 from kgitops.conversion.reading.building import ObjectBuilder
@@ -148,8 +148,8 @@ def _declare_acl(
 def _is_misspelled(builder: ObjectBuilder, part: str, value: Value | None) -> bool:
     """Return whether the provider refuses the value: Terraform never made such an ACL, a loss."""
     text = _text(value)
-    folded = text.replace("_", "").replace("-", "").lower()
-    meant = next((known for known in _SPELLINGS[part] if known.lower() == folded), text)
+    name = folded(text)
+    meant = next((known for known in _SPELLINGS[part] if known.lower() == name), text)
     if value is None or meant == text:
         return False
     problem = f"{builder}: Terraform's provider has no {_ACL[part]} {value.shown}, so the ACL was"
