@@ -35,7 +35,7 @@ MOST_MODULES = {
     "desired": 15,
     "fleet": 44,
     "gateway": 63,
-    "kinds": 27,
+    "kinds": 29,
     "lowering": 19,
     "manifests": 21,
     "model": 39,

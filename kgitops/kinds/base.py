@@ -97,20 +97,34 @@ class ObjectKind(ABC, Generic[D]):
 
     def plan(self) -> PlanDraft:
         """Plan every difference between the declared objects and the cluster's."""
-        context, declared = self.context, self.plan_declared()
+        context = self.context
+        declared: Sequence[D] = (*context.desired.of(self.declares), *self.derived())
+        for item in declared:
+            if self.may_plan(item) and self._has_scope(item) and self.fits(item):
+                self.plan_one(item)
         addresses = frozenset(item.address for item in declared)
-        for removal in find_removals(sorts_of(self.declares), addresses, context):
+        documents = self.documents(declared)
+        for removal in find_removals(sorts_of(self.declares), addresses, context, documents):
             self.remove_one(removal)
         context.keep_others(dict.fromkeys(self.existing()), addresses | self.moved)
+        self.complete()
         return context.draft
 
-    def plan_declared(self) -> Sequence[D]:
-        """Plan each declared object that may be planned; return all that are declared."""
-        declared: Sequence[D] = self.context.desired.of(self.declares)
-        for item in declared:
-            if self.context.may_plan(item) and self._has_scope(item) and self.fits(item):
-                self.plan_one(item)
-        return declared
+    def derived(self) -> Iterable[D]:
+        """Return the objects that follow from those of other kinds."""
+        return ()
+
+    def may_plan(self, item: D) -> bool:
+        """Return whether the object is selected and not another project's."""
+        return self.context.may_plan(item)
+
+    def documents(self, declared: Sequence[D]) -> Mapping[str, Source]:
+        """Return by address the documents that may have declared an object before an edit."""
+        del declared
+        return {}
+
+    def complete(self) -> None:
+        """Plan what follows from the changes of all objects of the kind."""
 
     def _has_scope(self, item: D) -> bool:
         scope = self.scope(item)

@@ -6,18 +6,16 @@ What a group commits is not compared: a reset is made once, when its declaration
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
 from typing import Annotated, Literal
 
 from annotated_types import MinLen
 from msgspec.structs import replace
 
-from kgitops.desired.findings import Findings, Path, scope_of
+from kgitops.desired.findings import Findings, Path
 from kgitops.kinds.base import Requested, differing
 from kgitops.kinds.configs import ConfigsKind, check_resource_name
 from kgitops.kinds.exports import Exporting, ExportScope, Inline, Item, as_document, written_policy
 from kgitops.kinds.resets import committed, offset_field, offset_path, planned_reset
-from kgitops.kinds.virtual_clusters.members import build_local_group
 from kgitops.manifests.kinds.fields import (
     MAX_INT64,
     Amounts,
@@ -34,7 +32,6 @@ from kgitops.manifests.kinds.fields import (
 from kgitops.manifests.kinds.parts import GroupMetadata
 from kgitops.manifests.kinds.topic_profile import ConfigValue
 from kgitops.manifests.yaml.document import Document, shown
-from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import (
     DesiredGroup,
     DesiredMember,
@@ -53,7 +50,6 @@ from kgitops.model.resources.addresses import group_address
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.kinds import GLOBAL_GROUP
 from kgitops.model.resources.names import is_internal, topic_name_problem
-from kgitops.model.resources.virtual_clusters import physical_id
 from kgitops.model.source import Finding, Source
 from kgitops.model.values import overlaid
 from kgitops.plan.document import risks
@@ -149,7 +145,7 @@ class ConsumerGroup:
 
 
 class ConsumerGroupKind(ConfigsKind[DesiredGroup]):
-    """The consumer groups outside of virtual clusters."""
+    """The consumer groups."""
 
     declares, changed = DesiredGroup, risks.GROUP_CONFIG
     adopted, removed = risks.GROUP_ADOPT, risks.GROUP_CONFIG_REMOVE
@@ -165,10 +161,7 @@ class ConsumerGroupKind(ConfigsKind[DesiredGroup]):
         document: Document,
         findings: Findings,
     ) -> Sequence[DesiredGroup | DesiredMember]:
-        """Return the group that a document declares, of the cluster or of a virtual cluster."""
-        scope = scope_of(declared.metadata.virtual_cluster)
-        if scope is not None:
-            return [build_local_group(declared, scope, document, findings)]
+        """Return the group that a document declares."""
         name, spec = declared.metadata.name, declared.spec
         check_resource_name(name, document, findings)
         for key, written in (("adopt", spec.adopt), ("copyOffsets", spec.copy_offsets)):
@@ -183,20 +176,6 @@ class ConsumerGroupKind(ConfigsKind[DesiredGroup]):
         group = cls.configured(declared, spec.configs, document, findings)
         reset = _reset(spec.reset_offsets, document, findings) if spec.reset_offsets else None
         return [replace(group, reset=reset)]
-
-    def fits(self, item: DesiredGroup) -> bool:
-        """Return whether the group is in no virtual cluster; else add a finding."""
-        if item.name not in self._local:
-            return True
-        self.context.draft.findings.append(
-            Finding(
-                source=item.located.source,
-                problem=f"{item.address} is a group of the virtual cluster "
-                f"{self._local[item.name]}",
-                advice="declare it by its name there, with metadata.virtualCluster",
-            )
-        )
-        return False
 
     def plan_one(self, item: DesiredGroup) -> None:
         """Plan the configs and the reset of a group."""
@@ -283,25 +262,23 @@ class ConsumerGroupKind(ConfigsKind[DesiredGroup]):
     def _found(self, name: str) -> FoundGroup:
         return self.current.find(FoundGroup, group_address(name)) or FoundGroup(name=name)
 
-    @cached_property
-    def _local(self) -> Mapping[str, str]:
-        return _of_virtual_clusters(self.current)
-
     @classmethod
     def export(cls, of: Exporting) -> list[Item]:
-        """Return every group with configs outside of virtual clusters, and every managed one.
+        """Return every group with configs, and every managed one."""
+        return cls.exported(of, {})
+
+    @classmethod
+    def exported(cls, of: Exporting, left_out: Mapping[str, str]) -> list[Item]:
+        """Return every group but those ``left_out``, by name with the reason.
 
         A reset of offsets is written as it was applied: a plan takes it for done.
         """
-        local = _of_virtual_clusters(of.state)
         items: list[Item] = []
         groups = {group.name: group for group in of.state.of(FoundGroup)}
         for name, group in sorted({**_without_configs(groups, of.scope), **groups}.items()):
             address = group_address(name)
-            if name in local:
-                of.notes.add(
-                    address, "its configs are left out, it is a group of a virtual cluster"
-                )
+            if name in left_out:
+                of.notes.add(address, left_out[name])
                 continue
             if not of.scope.may_declare(address):
                 continue
@@ -353,15 +330,6 @@ class ConsumerGroupKind(ConfigsKind[DesiredGroup]):
             fields,
             removal=removal if change.requests else risks.GROUP_FORGET,
         )
-
-
-def _of_virtual_clusters(state: ClusterState) -> Mapping[str, str]:
-    """The groups of virtual clusters by physical id, each with its virtual cluster."""
-    return {
-        physical_id(name, group): name
-        for name, virtual_cluster in state.virtual_clusters.items()
-        for group in virtual_cluster.groups
-    }
 
 
 def _active(source: Source | None, address: str) -> Finding:

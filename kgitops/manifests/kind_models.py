@@ -69,6 +69,13 @@ KINDS: Mapping[str, str] = {
 }
 
 
+_EXTENDED: Mapping[str, str] = {
+    "Topic": "local_topic",
+    "Acl": "local_acl",
+    "ConsumerGroup": "local_group",
+}
+"""Kinds whose objects may be in a virtual cluster, where the hooks of a subclass decide on them."""
+
 POLICY_KINDS = ("Policy", "Waiver", "PolicyTest")
 """Kinds that declare how requests are judged, instead of an object of a cluster."""
 SHARED_KINDS = ("TopicProfile", "Folder")
@@ -98,7 +105,10 @@ def kind_class(kind: str) -> "type[ObjectKind[Any]]":
     Raises:
         NotImplementedError: a hook is missing.
     """
-    found: type[ObjectKind[Any]] = getattr(import_module(f"kgitops.{KINDS[kind]}"), f"{kind}Kind")
+    module, name = f"kgitops.{KINDS[kind]}", f"{kind}Kind"
+    if kind in _EXTENDED:
+        module, name = f"kgitops.kinds.virtual_clusters.{_EXTENDED[kind]}", f"Local{kind}Kind"
+    found: type[ObjectKind[Any]] = getattr(import_module(module), name)
     if missing := found.missing_hooks():
         raise NotImplementedError(f"{found.__name__} has no {', '.join(missing)}")
     return found

@@ -12,7 +12,6 @@ from kgitops.model.json.declared import (
     DesiredLink,
     DesiredMember,
     DesiredObject,
-    DesiredTopic,
     DesiredVirtualCluster,
     last_applied,
 )
@@ -24,7 +23,7 @@ from kgitops.model.resources.topics import Assignment
 from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.source import Finding, Source
 from kgitops.plan.document.plan import Basis, Change, Drift, Precondition
-from kgitops.plan.draft import ChainedRequest, PlanDraft, chain
+from kgitops.plan.draft import ChainedRequest, PlanDraft, chain, chained
 from kgitops.plan.link_index import NO_LINKS, LinkIndex, PlannedLinks
 from kgitops.plan.ownership import EXECUTED_TOMBSTONES, Ownership, OwnershipStatus
 from kgitops.plan.stale_throttles import NO_STALE_THROTTLES, StaleThrottles
@@ -57,7 +56,8 @@ class PlanContext(Struct, frozen=True, kw_only=True):
     """The desired and the current state, the ownership, and the draft of one kind's plan.
 
     ``links`` are those on the cluster now, ``planned_links`` those once the plan is applied;
-    ``client`` is kgitops itself, ``earlier`` what an earlier plan chose.
+    ``client`` is kgitops itself, ``earlier`` what an earlier plan chose. ``local`` is the name in a
+    virtual cluster of the topic that is planned, to which its requests are addressed.
     """
 
     desired: DesiredState
@@ -68,6 +68,7 @@ class PlanContext(Struct, frozen=True, kw_only=True):
     planned_links: PlannedLinks | None = None
     client: Client | None = None
     earlier: EarlierFacts = NOTHING_EARLIER
+    local: LocalName | None = None
     draft: PlanDraft = field(default_factory=PlanDraft)
 
     def may_plan(self, declared: DesiredObject) -> bool:
@@ -191,7 +192,7 @@ class PlanContext(Struct, frozen=True, kw_only=True):
                 source=declared.located.source,
                 before=before,
                 preconditions=(expects, *more_preconditions),
-                requests=chain(requests, expects),
+                requests=chain([it.named(self.local) for it in map(chained, requests)], expects),
                 owner_before=owner,
                 owner_after=owner_after,
                 derived_from=derived_from,
@@ -255,9 +256,3 @@ def selected(desired: DesiredState, address: str) -> bool:
     if address in scope.excludes:
         return False
     return not scope.targets or address in scope.targets
-
-
-def local_name(topic: DesiredTopic) -> LocalName | None:
-    """Return the local name of a topic of a virtual cluster; None for a global one."""
-    at = topic.virtual_cluster
-    return None if at is None else LocalName(at, topic.name)

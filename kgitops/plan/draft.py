@@ -6,7 +6,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kgitops.model import requests as req
-from kgitops.model.resources.virtual_clusters import ChangeType, EntityType
+from kgitops.model.resources.virtual_clusters import ChangeType, EntityType, LocalName
 from kgitops.model.source import Finding
 from kgitops.model.verdict import ExitCode, Reason
 from kgitops.plan.document.plan import Change, Drift, Kept, PlannedRequest, Precondition
@@ -51,6 +51,17 @@ class ChainedRequest(Struct, frozen=True):
     request: req.Request
     undoes: int | None = None
 
+    def named(self, local: LocalName | None) -> "ChainedRequest":
+        """Return the request about the topic of that name in a virtual cluster."""
+        if local is None or not isinstance(self.request, req.TopicRequest):
+            return self
+        return replace(self, request=replace(self.request, local=local))
+
+
+def chained(request: req.Request | ChainedRequest) -> ChainedRequest:
+    """Return the request with what it undoes; by default nothing."""
+    return request if isinstance(request, ChainedRequest) else ChainedRequest(request)
+
 
 def chain(
     requests: Sequence[req.Request | ChainedRequest], expects: Precondition
@@ -60,7 +71,7 @@ def chain(
     A request that undoes another expects only that one's fields, and no later request does: if
     somebody has changed them in the meantime, they stay so.
     """
-    items = [it if isinstance(it, ChainedRequest) else ChainedRequest(it) for it in requests]
+    items = [*map(chained, requests)]
     planned: list[PlannedRequest] = []
     for number, item in enumerate(items, start=1):
         own_expects = expects

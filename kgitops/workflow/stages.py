@@ -12,7 +12,7 @@ from kgitops.apply.steps import batches, build_steps
 from kgitops.approval import denial_check, judge_plan
 from kgitops.cluster.port import Cluster
 from kgitops.desired.state import DesiredState
-from kgitops.kinds.user_rights import with_foreign_users_refused
+from kgitops.kinds.virtual_clusters.user_rights import with_foreign_users_refused
 from kgitops.lowering.report import failing_lines
 from kgitops.model.cluster_state import ClusterState, Validator, VirtualClusterSupport
 from kgitops.model.errors import StaleError

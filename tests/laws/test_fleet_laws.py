@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from strategies import SALTED
 from tiers import examples
 
-from kgitops.kinds.acls import copied as copied_acls
+from kgitops.kinds.virtual_clusters import local_acl
 from kgitops.lowering import lifting
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
@@ -299,7 +299,7 @@ def test_fleets_obey(data: st.DataObject) -> None:
 
 @pytest.mark.slow
 def test_copies_that_are_made_only_once_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(copied_acls, "_kept", lambda _: {})
+    monkeypatch.setattr(local_acl, "_kept", lambda _: {})
     assert_caught(lambda data: chains(data, planning_after_applying_is_empty))
 
 

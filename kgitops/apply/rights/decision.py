@@ -15,7 +15,7 @@ from kgitops.apply.rights.believed import declarations
 from kgitops.apply.rights.guard import guard
 from kgitops.desired.claims import ClaimKind, OwnershipClaim, claims_of, former_identities, owned_by
 from kgitops.desired.state import Project
-from kgitops.kinds.user_rights import foreign_users
+from kgitops.kinds.virtual_clusters.user_rights import foreign_users
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.errors import SafetyError, StaleError, UntrustedPlanError
 from kgitops.model.registry import COMMAND_PROJECT, RegistryState

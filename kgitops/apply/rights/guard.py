@@ -17,7 +17,7 @@ from msgspec import Struct
 from kgitops.apply.objects import Object, find_object, link_of, topic_behind
 from kgitops.apply.rights.owner_records import new_tombstone
 from kgitops.desired.last_applied import ORIGIN
-from kgitops.kinds.acls.copied import AclTranslation
+from kgitops.kinds.virtual_clusters.local_acl import AclTranslation
 from kgitops.model import requests as req
 from kgitops.model.cluster_state import Broker, ClusterState
 from kgitops.model.errors import SafetyError, UntrustedPlanError

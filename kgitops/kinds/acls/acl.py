@@ -2,22 +2,13 @@
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Annotated, Literal
-from urllib.parse import unquote
 
 from annotated_types import MinLen
-from msgspec.structs import replace
 
 from kgitops.desired.findings import Findings
 from kgitops.desired.last_applied import ORIGIN
 from kgitops.desired.roles import rights_of
 from kgitops.kinds.acls.bindings import build_acls
-from kgitops.kinds.acls.copied import (
-    AclTranslation,
-    CopiedAcl,
-    find_copies,
-    of_source,
-    plan_migrated,
-)
 from kgitops.kinds.acls.exported import export_acls, without_operation
 from kgitops.kinds.base import ObjectKind
 from kgitops.kinds.exports import Exporting, Item
@@ -25,20 +16,18 @@ from kgitops.manifests.kinds.fields import EnumName, NotNull, Text, manifest
 from kgitops.manifests.kinds.parts import AclResource, Metadata
 from kgitops.manifests.value_origin import OriginKind, origins_of
 from kgitops.manifests.yaml.document import Document
-from kgitops.model.json.declared import DesiredAcl, acl_view, binding_of
+from kgitops.model.json.declared import DesiredAcl, Record, acl_view, binding_of
 from kgitops.model.registry import Owner
 from kgitops.model.requests import AclRequest, CreateAclRequest, DeleteAclRequest
 from kgitops.model.resources.acls import (
-    CLUSTER_NAME,
     EVERYONE,
-    VIRTUAL_CLUSTER_OPERATIONS,
     AclBinding,
     Operation,
     PatternType,
     PermissionType,
     ResourceType,
 )
-from kgitops.model.resources.addresses import acl_address, split_scoped_address
+from kgitops.model.resources.addresses import acl_address
 from kgitops.model.resources.kinds import Kind
 from kgitops.model.source import Finding, Source
 from kgitops.plan.access import ResourcesInUse
@@ -46,11 +35,9 @@ from kgitops.plan.context import PlanContext
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Action, Basis, Change
 from kgitops.plan.document.risks import Risk
-from kgitops.plan.draft import PlanDraft
-from kgitops.plan.link_index import PlannedLinks
-from kgitops.plan.ownership import Ownership, OwnershipStatus
+from kgitops.plan.ownership import Ownership
 from kgitops.plan.phases import Phase
-from kgitops.plan.removal import ALREADY_GONE, Removal, RemovalKind, find_removals, remove
+from kgitops.plan.removal import Removal, RemovalKind, remove
 from kgitops.plan.shown_values import (
     ContradictionError,
     Shown,
@@ -59,14 +46,12 @@ from kgitops.plan.shown_values import (
     basis_of,
     created,
     is_adopted,
-    owner_after,
     reason_of_removal,
     releases_ownership,
     removed,
     requests_of,
 )
 
-_IN_PART = "; it exists only in part on the cluster, and the rest is removed as well"
 RoleName = Literal["producer", "consumer", "streams", "connect-worker", "admin"]
 
 
@@ -148,10 +133,9 @@ class Acl:
 
 
 class AclKind(ObjectKind[DesiredAcl]):
-    """The bindings, as a set: those declared, and copies of others for members (VC-197)."""
+    """The bindings, as a set."""
 
     declares, files, phases = DesiredAcl, "acls", (Phase.ALLOW, Phase.REVOKE)
-    scope_path = ("spec", "virtualCluster")
 
     @classmethod
     def build(cls, declared: Acl, document: Document, findings: Findings) -> Sequence[DesiredAcl]:
@@ -160,83 +144,92 @@ class AclKind(ObjectKind[DesiredAcl]):
 
     def __init__(self, context: PlanContext) -> None:
         super().__init__(context)
-        links = context.planned_links or PlannedLinks(context.current, ())
         self._in_use = ResourcesInUse(context.current)
-        self._translation = AclTranslation(context.current, links)
-        self._copies = find_copies(context, self._translation, links)
         self._existing = {acl_address(binding): binding for binding in context.current.acls}
-        self._missing = {acl_address(it): it for it in context.current.partial_acls}
+        self.removable: Mapping[str, AclBinding] = self._existing
+
+    def recorded(self, item: DesiredAcl, owner: Owner) -> Owner:
+        """Return the registry's record of the binding."""
+        del item
+        return owner
+
+    @classmethod
+    def asked_by(cls, record: Record) -> tuple[str, ...]:
+        """Return the addresses of the objects that a recorded binding follows from, if any."""
+        del record
+        return ()
 
     def existing(self) -> Iterable[str]:
         """Return the addresses of all bindings."""
         return self._existing
 
-    def scope(self, item: DesiredAcl) -> str | None:
-        """Return the one virtual cluster that the ACL is about, if it names one."""
-        binding = item.binding
-        if not binding.scoped or binding.resource_type is ResourceType.CLUSTER:
-            return None
-        exact = binding.virtual_cluster_pattern_type is PatternType.LITERAL
-        return binding.virtual_cluster if exact and binding.virtual_cluster != "*" else None
+    def documents(self, declared: Sequence[DesiredAcl]) -> Mapping[str, Source]:
+        """Return the documents of roles that may have declared a binding before an edit."""
+        addresses = frozenset(item.address for item in declared)
+        return _role_documents(declared, addresses, self.context.ownership)
 
-    def fits(self, item: DesiredAcl) -> bool:
-        """Return whether the cluster that the ACL is about exists, or is created."""
-        of_cluster = item.binding.resource_type is ResourceType.CLUSTER
-        return not of_cluster or _has_cluster(self.context, item)
-
-    def plan(self) -> PlanDraft:
-        """Plan every difference between the declared bindings and the cluster's."""
-        context, acls = self.context, self.plan_declared()
-        for copy in self._copies:
-            if copy.planned and _may_copy(context, copy):
-                self._plan(copy.acl, copy)
-        copied = (copy.acl.address for copy in self._copies)
-        declared = frozenset((*(acl.address for acl in acls), *copied))
-        documents = _role_documents(acls, declared, context.ownership)
-        for removal in find_removals(("acl",), declared, context, documents):
-            self.remove_one(removal)
-        context.keep_others(dict.fromkeys(self.existing()), declared)
-        plan_migrated(context, self._translation, _PlannedAcls(context))
+    def complete(self) -> None:
+        """Refuse bindings that brokers without an authorizer can't keep."""
+        draft = self.context.draft
         if not self.current.has_authorizer:
-            context.draft.findings += [
-                _unkept(change) for change in context.draft.changes if change.requests
-            ]
-        return context.draft
+            draft.findings += [_unkept(change) for change in draft.changes if change.requests]
 
     def plan_one(self, item: DesiredAcl) -> None:
         """Create the binding, or keep it."""
-        self._plan(item, None)
-
-    def _plan(self, acl: DesiredAcl, copy: CopiedAcl | None) -> None:
-        if acl.binding in self.current.acls:
-            _keep_or_adopt(self.context, acl, copy)
+        context, binding = self.context, item.binding
+        if binding in self.current.acls:
+            owner_after = context.record_after(item, adopts=context.adopts(item.address))
         else:
-            _create(self.context, acl, self._in_use, copy)
+            owner_after = context.owner_after(item, adopted=False)
+        owner_after = self.recorded(item, owner_after)
+        derived_from = self.asked_by(owner_after.last_applied)
+        if binding not in self.current.acls:
+            context.change(
+                item,
+                Kind.ACL,
+                [CreateAclRequest(binding=binding)],
+                basis=Basis(first_acl=self._in_use.unguarded(binding)),
+                owner_after=owner_after,
+                derived_from=derived_from,
+            )
+        elif owner_after != context.ownership.owner(item.address):  # most ACLs of a fleet are equal
+            before = acl_view(binding)
+            context.change(
+                item, Kind.ACL, owner_after=owner_after, before=before, derived_from=derived_from
+            )
 
     def remove_one(self, removal: Removal) -> None:
-        """Delete the binding; one that exists in part still counts for its virtual cluster."""
+        """Delete the binding."""
         binding = self._existing.get(removal.address)
-        missing = self._missing.get(removal.address)
-        deleted = (binding or missing) if removal.kind is RemovalKind.DELETE else None
-        origin = removal.owner.last_applied.get(ORIGIN)
+        deletes = removal.kind is RemovalKind.DELETE
+        deleted = self.removable.get(removal.address) if deletes else None
         remove(
             self.context,
             removal,
             Kind.ACL,
             [DeleteAclRequest(binding=deleted)] if deleted else (),
             before=acl_view(binding) if binding else None,
-            derived_from=(origin["member"],) if origin else (),
+            derived_from=self.asked_by(removal.owner.last_applied),
         )
 
     @classmethod
     def phase(cls, change: Change) -> Phase:
         """Return the phase: a Deny comes before all that is allowed, and goes after it."""
-        deletes = Action.DELETE in change.actions
-        if deletes and _is_migrated(change):
-            return Phase.MIGRATED
-        if deletes:
-            return Phase.DENY_LIFT if _denies(change) else Phase.REVOKE
-        return Phase.DENY if _denies(change) else Phase.ALLOW
+        denies = _denies(change)
+        if Action.DELETE in change.actions:
+            return Phase.DENY_LIFT if denies else Phase.REVOKE
+        return Phase.DENY if denies else Phase.ALLOW
+
+    @classmethod
+    def reason(cls, change: Change, binding: AclBinding) -> str:
+        """Explain why the binding is made."""
+        del change, binding
+        return "it is declared"
+
+    @classmethod
+    def removal_reason(cls, change: Change) -> str:
+        """Explain why the binding is removed."""
+        return reason_of_removal(change, gone=change.before is None)
 
     @classmethod
     def shown(cls, change: Change, around: Surroundings) -> Shown:
@@ -244,13 +237,11 @@ class AclKind(ObjectKind[DesiredAcl]):
         del around
         (request,) = requests_of(change) or (None,)
         if isinstance(request, DeleteAclRequest):
-            if request.migrated_to is not None:
-                return _migrated(request.migrated_to)
             denies = request.binding.permission_type is PermissionType.DENY
             risk = risks.ACL_DENY_LIFTED if denies else risks.ACL_REVOKE
-            return _removed(change, risk, "" if change.before else _IN_PART)
+            return removed(change, risk=risk, because=cls.removal_reason(change))
         if releases_ownership(change):
-            return _removed(change, risks.ACL_FORGET, "" if change.before else ALREADY_GONE)
+            return removed(change, risk=risks.ACL_FORGET, because=cls.removal_reason(change))
         if change.before is not None:
             adoption = risks.ACL_ADOPT if is_adopted(change) else None
             return altered(change, after=change.before, adoption=adoption)
@@ -261,7 +252,7 @@ class AclKind(ObjectKind[DesiredAcl]):
             change,
             after=acl_view(request.binding),
             risky={_grant_risk(request.binding), *first},
-            because=_because(change, request.binding),
+            because=cls.reason(change, request.binding),
         )
 
     @classmethod
@@ -317,95 +308,6 @@ def _unkept(change: Change) -> Finding:
     )
 
 
-def _has_cluster(context: PlanContext, acl: DesiredAcl) -> bool:
-    """Return whether the resource cluster is the physical one, or an existing virtual one.
-
-    To Kafka any name but kafka-cluster is wrong. Operations that only virtual clusters have may be
-    granted before theirs exists, and an existing binding may outlive its virtual cluster.
-    """
-    binding, name = acl.binding, acl.binding.resource_name
-    if name == CLUSTER_NAME or binding.operation in VIRTUAL_CLUSTER_OPERATIONS:
-        return True
-    pattern = binding.pattern_type is PatternType.PREFIXED or name == "*"
-    virtual_clusters = {*context.current.virtual_clusters, *context.links.declared}
-    if binding in context.current.acls or (
-        virtual_clusters if pattern else name in virtual_clusters
-    ):
-        return True
-    context.draft.findings.append(
-        Finding(
-            source=acl.located.at("spec", "resource", "name"),
-            problem=f"{acl.address} is about {'virtual clusters' if pattern else name}, and there "
-            f"{'are none' if pattern else 'is no virtual cluster of that name'}, neither on the "
-            "cluster nor in this plan",
-            advice=f"write {CLUSTER_NAME}, which is what Kafka calls the cluster itself, or "
-            "declare the VirtualCluster",
-        )
-    )
-    return False
-
-
-def _may_copy(context: PlanContext, copy: CopiedAcl) -> bool:
-    address = copy.acl.address
-    if context.ownership.status(address) is not OwnershipStatus.FOREIGN:
-        return True
-    context.draft.refuse(
-        f"{copy.acl.located.source}: {address}, which would be copied for {copy.member}, belongs "
-        f"to the project {context.ownership.label(address)!r}; remove copyAclsFrom, or the ACL "
-        "there"
-    )
-    return False
-
-
-class _PlannedAcls:
-    """The bindings once a plan is applied, without a copy of the cluster's."""
-
-    def __init__(self, context: PlanContext) -> None:
-        requests = [
-            planned.request for change in context.draft.changes for planned in change.requests
-        ]
-        self._found = context.current.acls
-        self._made = {r.binding for r in requests if isinstance(r, CreateAclRequest)}
-        self._gone = {r.binding for r in requests if isinstance(r, DeleteAclRequest)}
-
-    def __contains__(self, binding: object) -> bool:
-        return binding in self._made or (binding in self._found and binding not in self._gone)
-
-
-def _with_origin(owner: Owner, copy: CopiedAcl | None) -> Owner:
-    """Return the registry's record; that of a copy includes its origin (VC-197)."""
-    if copy is None:
-        return owner
-    return replace(owner, last_applied={**owner.last_applied, ORIGIN: dict(copy.origin)})
-
-
-def _create(
-    context: PlanContext, acl: DesiredAcl, in_use: ResourcesInUse, copy: CopiedAcl | None
-) -> None:
-    context.change(
-        acl,
-        Kind.ACL,
-        [CreateAclRequest(binding=acl.binding)],
-        basis=Basis(first_acl=in_use.unguarded(acl.binding)),
-        owner_after=_with_origin(context.owner_after(acl, adopted=False), copy),
-        derived_from=(copy.member,) if copy else (),
-    )
-
-
-def _keep_or_adopt(context: PlanContext, acl: DesiredAcl, copy: CopiedAcl | None) -> None:
-    owner_after = context.record_after(acl, adopts=context.adopts(acl.address))
-    owner_after = _with_origin(owner_after, copy)
-    if owner_after == context.ownership.owner(acl.address):  # most ACLs of a fleet
-        return
-    context.change(
-        acl,
-        Kind.ACL,
-        owner_after=owner_after,
-        before=acl_view(acl.binding),
-        derived_from=(copy.member,) if copy else (),
-    )
-
-
 def _denies(change: Change) -> bool:
     """Return whether it is about a Deny, of which there may be nothing to show but its removal."""
     for planned in change.requests:
@@ -413,43 +315,6 @@ def _denies(change: Change) -> bool:
             return planned.request.binding.permission_type is PermissionType.DENY
     view = change.after or change.before
     return view is not None and view["permission"] == PermissionType.DENY
-
-
-def _is_migrated(change: Change) -> bool:
-    return any(
-        isinstance(planned.request, DeleteAclRequest) and planned.request.migrated_to
-        for planned in change.requests
-    )
-
-
-def _because(change: Change, binding: AclBinding) -> str:
-    origin = owner_after(change).last_applied.get(ORIGIN)
-    if not origin:
-        return "it is declared"
-    source = of_source(str(origin["copiedFrom"]))
-    return f"{binding.principal} has the right in {source}, and takes it along"
-
-
-def _removed(change: Change, risk: Risk, fate: str) -> Shown:
-    because = reason_of_removal(change)
-    origin = change.owner_before.last_applied.get(ORIGIN) if change.owner_before else None
-    if origin and basis_of(change).tombstone is None:
-        because = f"it was copied for {origin['member']}, which no longer asks for it"
-    return removed(change, risk=risk, because=f"{because}{fate}")
-
-
-def _migrated(address: str) -> Shown:
-    """Show a binding that a member has in its virtual cluster as well (VC-191)."""
-    member = split_scoped_address(address)
-    if member is None:
-        raise ContradictionError("was copied for something that is not a member")
-    return Shown(
-        actions=(Action.DELETE,),
-        after=None,
-        risks=(risks.ACL_MIGRATED,),
-        because=f"{unquote(member.tail)} has the right in {member.virtual_cluster}, and its "
-        "removeOldAclsFrom asks for it",
-    )
 
 
 def _grant_risk(binding: AclBinding) -> Risk:

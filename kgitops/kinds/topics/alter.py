@@ -12,14 +12,12 @@ from kgitops.kinds.topics.replicas import (
 from kgitops.model import requests as req
 from kgitops.model.json.declared import DesiredTopic
 from kgitops.model.registry import Json
-from kgitops.model.requests import AlterVirtualClusterRequest
 from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.topic_configs import effective_default, normal_value
 from kgitops.model.resources.topics import Assignment, RequestedTopicState, TopicState
-from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.source import Finding
 from kgitops.model.values import overlaid
-from kgitops.plan.context import PlanContext, local_name
+from kgitops.plan.context import PlanContext
 from kgitops.plan.document.plan import Basis, Drift
 from kgitops.plan.draft import ChainedRequest
 from kgitops.plan.normal_form import assignment_text, topic_view
@@ -32,9 +30,9 @@ _NOTHING: Mapping[str, str | None] = {}
 _MIN_ISR = "min.insync.replicas"
 
 
-def delete_request(state: TopicState, local: LocalName | None) -> req.DeleteTopicRequest:
+def delete_request(state: TopicState) -> req.DeleteTopicRequest:
     """Return a DeleteTopic that is bound to the id of the current topic."""
-    return req.DeleteTopicRequest(topic=state.name, topic_id=state.topic_id or "", local=local)
+    return req.DeleteTopicRequest(topic=state.name, topic_id=state.topic_id or "")
 
 
 def alter_steps(
@@ -46,21 +44,17 @@ def alter_steps(
     waits: bool,
     generated: bool,
     delete_records: Mapping[int, int],
-    local: LocalName | None,
-    relink: req.Request | None,
+    first: Sequence[req.Request] = (),
 ) -> Sequence[ChainedRequest]:
     """Return one request for each step that Kafka executes separately, based on the previous one.
 
-    The order is: configs that must come first, partitions, replicas, remaining configs (contract
-    §6), and records last. ``generated``: kgitops placed the replicas. With ``waits`` the plan waits
-    for a running reassignment, by requesting the same again. ``relink`` restores the link of a
-    topic of a virtual cluster, before anything else.
+    The order is: the requests ``first``, configs that must precede others, partitions, replicas,
+    remaining configs (contract §6), and records last. ``generated``: kgitops placed the replicas.
+    With ``waits`` the plan waits for a running reassignment, by requesting the same again.
     """
-    builder = _Builder(current, local)
-    if relink is not None:
-        builder.items.append(ChainedRequest(relink))
-    first, remaining = _split_configs(current, configs, replicas.final)
-    builder.configs(first)
+    builder = _Builder(current, first)
+    early, remaining = _split_configs(current, configs, replicas.final)
+    builder.configs(early)
     builder.partitions(replicas.grown, generated=generated)
     set_at = builder.configs(throttle.marks)
     builder.replicas(replicas.final, generated=generated, waits=waits)
@@ -73,7 +67,6 @@ def alter_steps(
                     topic=current.name,
                     topic_id=current.topic_id or "",
                     deleted_message_offsets=dict(delete_records),
-                    local=local,
                 )
             )
         )
@@ -83,9 +76,8 @@ def alter_steps(
 class _Builder:
     """Collects requests, each for the state that follows from the previous one."""
 
-    def __init__(self, current: TopicState, local: LocalName | None) -> None:
-        self.items: list[ChainedRequest] = []
-        self._local = local
+    def __init__(self, current: TopicState, first: Sequence[req.Request]) -> None:
+        self.items = [*map(ChainedRequest, first)]
         self._current = current
         self._assignment = current.assignment
         self._configs = current.configs
@@ -127,7 +119,6 @@ class _Builder:
                 requested_configs=asked,
                 generated_replica_assignments=generated,
             ),
-            local=self._local,
         )
         self.items.append(ChainedRequest(request, undoes))
 
@@ -147,11 +138,11 @@ def plan_alteration(
     context: PlanContext,
     topic: DesiredTopic,
     state: TopicState,
-    relink: AlterVirtualClusterRequest | None = None,
+    first: Sequence[req.Request] = (),
 ) -> None:
     """Add the change that brings ``state`` to what ``topic`` declares, if any is needed.
 
-    ``relink`` restores the link of a topic of a virtual cluster, if somebody removed it.
+    The requests ``first`` come before those of the topic.
     """
     owner = context.ownership.owner(topic.address)
     # A topic that was re-created under the name is not the one that was applied.
@@ -182,8 +173,7 @@ def plan_alteration(
         waits=waits,
         generated=topic.assignment is None,
         delete_records=records,
-        local=local_name(topic),
-        relink=relink,
+        first=first,
     )
     owner_after = context.record_after(topic, adopts=adopts, topic_id=state.topic_id)
     if not requests and owner == owner_after:  # most topics of a fleet
@@ -201,7 +191,7 @@ def plan_alteration(
         ),
         basis=Basis(
             measured=measured(context.current.usage.get(state.name)),
-            affects=context.links.affected(state.name, besides=local_name(topic)),
+            affects=context.links.affected(state.name, besides=context.local),
         )
         if requests
         else Basis(),

@@ -7,10 +7,9 @@ from msgspec import Struct
 
 from kgitops.desired.reported_types import reported_problem, reported_text
 from kgitops.kinds.exports import Exporting, Item, as_document, written_policy
-from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import ConfigsPolicy
-from kgitops.model.registry import Json, Owner
-from kgitops.model.resources.addresses import local_topic_address, topic_address
+from kgitops.model.registry import Json
+from kgitops.model.resources.addresses import topic_address
 from kgitops.model.resources.topic_configs import (
     ConfigType,
     config_problem,
@@ -20,7 +19,6 @@ from kgitops.model.resources.topic_configs import (
     topic_configs,
 )
 from kgitops.model.resources.topics import TopicState
-from kgitops.model.resources.virtual_clusters import LocalName, generated_parts
 
 _Spec = dict[str, Json]
 
@@ -32,73 +30,31 @@ def export_topics(of: Exporting) -> list[Item]:
     written if it was declared: with counts, a plan moves no replicas, and a later rebalancing of
     the cluster causes no drift.
     """
-    state, scope = of.state, of.scope
-    exporter = _Topics(of)
-    made = local_topics(state, scope.ownership.owners)
-    shared = _sharers(state, made)
     items = []
-    for name, topic in sorted(state.topics.items()):
-        local = made.get(name)
-        address = local_topic_address(local) if local else topic_address(name)
-        spec = exporter.spec(address, topic)
-        if spec is not None and local is None:
+    for name, topic in sorted(of.state.topics.items()):
+        spec = topic_spec(of, topic_address(name), topic)
+        if spec is not None:
             items.append(Item(name, [as_document("Topic", name, spec)]))
-        elif spec is not None and local is not None:
-            last = scope.last_applied(address)
-            share = sorted({*shared.get(name, ()), *last.get("shareWith", ())})
-            spec |= {"shareWith": share} if share else {}
-            document = as_document("Topic", local.name, spec, local.virtual_cluster)
-            items.append(Item(f"{local.virtual_cluster}.{local.name}", [document]))
     return items
 
 
-def local_topics(state: ClusterState, owners: Mapping[str, Owner]) -> dict[str, LocalName]:
-    """The physical topics that were created in a virtual cluster, with their local names.
-
-    A project's own record decides; else the link with the topic's own name, if it is the only one.
-    """
-    candidates: dict[str, list[LocalName]] = {}
-    applied: dict[str, LocalName] = {}
-    for name, virtual_cluster in state.virtual_clusters.items():
-        for link in virtual_cluster.links.values():
-            local = LocalName(name, link.name)
-            owner = owners.get(local_topic_address(local))
-            if owner is not None and not owner.spent:
-                applied[link.topic] = local
-            parts = generated_parts(link.topic)
-            if parts is not None and parts[1] == link.name:
-                candidates.setdefault(link.topic, []).append(local)
-    only = {topic: locals_[0] for topic, locals_ in candidates.items() if len(locals_) == 1}
-    return {**only, **applied}
-
-
-def _sharers(state: ClusterState, made: Mapping[str, LocalName]) -> dict[str, list[str]]:
-    """For each topic made in a virtual cluster the others that link to it (VC-040), by name."""
-    names_by_topic: dict[str, set[str]] = {}
-    for name, one in state.virtual_clusters.items():
-        for link in one.links.values():
-            if link.topic in made and made[link.topic].virtual_cluster != name:
-                names_by_topic.setdefault(link.topic, set()).add(name)
-    return {topic: sorted(names) for topic, names in names_by_topic.items()}
+def topic_spec(of: Exporting, address: str, topic: TopicState) -> dict[str, Json] | None:
+    """The spec of the topic's document; None if it gets no document."""
+    if topic.internal:
+        of.notes.add(address, "left out, it belongs to the brokers or to kgitops")
+    elif topic.marked_for_deletion:
+        of.notes.add(address, "left out, it is being deleted")
+    elif of.scope.may_declare(address):
+        last, owner = of.scope.last_applied(address), of.scope.ownership.owner(address)
+        same = bool(owner and owner.topic_id == topic.topic_id)
+        return _Topics(of).spec(address, topic, last, same=same)
+    return None
 
 
 class _Topics(Struct, frozen=True):
     of: Exporting
 
-    def spec(self, address: str, topic: TopicState) -> _Spec | None:
-        """The spec of the topic's document; None if it gets no document."""
-        if topic.internal:
-            self.of.notes.add(address, "left out, it belongs to the brokers or to kgitops")
-        elif topic.marked_for_deletion:
-            self.of.notes.add(address, "left out, it is being deleted")
-        elif self.of.scope.may_declare(address):
-            last = self.of.scope.last_applied(address)
-            owner = self.of.scope.ownership.owner(address)
-            same = bool(owner and owner.topic_id == topic.topic_id)
-            return self._spec(address, topic, last, same=same)
-        return None
-
-    def _spec(
+    def spec(
         self, address: str, topic: TopicState, last: Mapping[str, Json], *, same: bool
     ) -> _Spec | None:
         size = self._size(address, topic, last)

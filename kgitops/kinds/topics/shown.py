@@ -4,29 +4,21 @@ from collections.abc import Mapping
 from itertools import starmap
 
 from kgitops.kinds.topics.configs import config_field, may_keep_more, new_config_hazards
-from kgitops.model.registry import Json
+from kgitops.model.registry import Json, Owner
 from kgitops.model.requests import (
     AlterStep,
     AlterTopicRequest,
-    AlterVirtualClusterRequest,
     CreateTopicRequest,
     DeleteRecordsRequest,
     DeleteTopicRequest,
 )
 from kgitops.model.resources.topic_configs import effective_default, normal_value
 from kgitops.model.resources.topics import Assignment
-from kgitops.model.resources.virtual_clusters import LocalName
 from kgitops.model.values import overlaid
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Change, FieldChange
 from kgitops.plan.document.risks import Risk
-from kgitops.plan.normal_form import (
-    assignment_text,
-    in_order,
-    known_after_apply,
-    shape_view,
-    topic_view,
-)
+from kgitops.plan.normal_form import assignment_text, in_order, shape_view, topic_view
 from kgitops.plan.shown_values import (
     UNFINISHED,
     ContradictionError,
@@ -57,25 +49,25 @@ SHOWN_DEFAULTS = frozenset({_MIN_ISR, *_SIZING, "segment.bytes"})
 """The configs whose defaults every change of a topic may show, whatever it changes."""
 
 
-def shown_topic(change: Change, around: Surroundings) -> Shown:
-    """Derive what is shown of a change of a topic."""
+def shown_topic(change: Change, around: Surroundings, more: tuple[FieldChange, ...] = ()) -> Shown:
+    """Derive what is shown of a change of a topic; ``more`` fields of an existing one change."""
     if releases_ownership(change):
         return _removed(change)
     if change.before is None:
         return _created(change, around)
-    return _altered(change, change.before, around)
+    return _altered(change, change.before, around, more)
 
 
 def _created(change: Change, around: Surroundings) -> Shown:
     (request,) = requests_of(change)
     if not isinstance(request, CreateTopicRequest):
         raise ContradictionError("is not created by its request")
-    state, local = request.requested_state, request.local
+    state = request.requested_state
     view = topic_view(state)
     estimate = disk_estimate(None, view, around.defaults)
     return created(
         change,
-        after=view | ({"name": known_after_apply(local.name)} if local else {}),
+        after=view,
         risky={
             risks.TOPIC_CREATE,
             *_unreachable_min_isr(state.replication_factor, state.configs, around),
@@ -86,13 +78,17 @@ def _created(change: Change, around: Surroundings) -> Shown:
     )
 
 
-def _altered(change: Change, before: Mapping[str, Json], around: Surroundings) -> Shown:
+def _altered(
+    change: Change,
+    before: Mapping[str, Json],
+    around: Surroundings,
+    more: tuple[FieldChange, ...],
+) -> Shown:
     now = _assignment(before)
     wanted, configs = now, before["configs"]
     asked: dict[str, str | None] = {}
     restored: dict[str, str | None] = {}
     records: dict[int, int] = {}
-    links: list[FieldChange] = []
     undone = {planned.undoes for planned in change.requests}
     for planned in change.requests:
         match planned.request:
@@ -105,16 +101,12 @@ def _altered(change: Change, before: Mapping[str, Json], around: Surroundings) -
                 wanted = state.assignment
             case DeleteRecordsRequest(deleted_message_offsets=offsets):
                 records |= offsets
-            case AlterVirtualClusterRequest(topic=topic):
-                links.append(
-                    FieldChange(path="link", before=None, after=topic, risk=risks.TOPIC_RELINK)
-                )
             case _:
                 raise ContradictionError("has a request for something else")
     held = {key: normal_value(key, value) for key, value in configs.items()}
     configs_after = overlaid(configs, asked)
     fields = (
-        *links,
+        *more,
         *(
             config_field(key, held.get(key), asked[key], configs_after, around.defaults)
             for key in sorted(asked)
@@ -179,21 +171,21 @@ def _with_impact(
 
 def _removed(change: Change) -> Shown:
     before, owner = change.before, change.owner_before
-    requests = requests_of(change)
-    deletes = any(isinstance(request, DeleteTopicRequest) for request in requests)
+    deletes = any(isinstance(request, DeleteTopicRequest) for request in requests_of(change))
+    if change.requests and not deletes:
+        raise ContradictionError("has a request for something else")
     risk = _deletion_risk(change) if deletes else risks.TOPIC_FORGET
-    if requests and not deletes:
-        risk = risks.TOPIC_UNLINK
     because = reason_of_removal(change, gone=before is None)
-    if before is not None and owner is not None:
-        if before["topic_id"] is None or before["topic_id"] != owner.topic_id:
-            # Somebody re-created the topic: the new one is unmanaged, so it stays.
-            because += "; the topic of that name is a different one now"
-        elif basis_of(change).handed_over:
-            local = LocalName(owner.last_applied["virtualCluster"], owner.last_applied["name"])
-            because += f"; a TopicLink has the name {local} from now on"
+    if before is not None and owner is not None and is_another_topic(before, owner):
+        # Somebody re-created the topic: the new one is unmanaged, so it stays.
+        because += "; the topic of that name is a different one now"
     impact = {} if before is None else topic_impact(before["partitions"], basis_of(change).measured)
     return removed(change, risk=risk, deletes=deletes, because=because, impact=impact)
+
+
+def is_another_topic(before: Mapping[str, Json], owner: Owner) -> bool:
+    """Return whether the topic is not the one that was applied."""
+    return before["topic_id"] is None or before["topic_id"] != owner.topic_id
 
 
 def _deletion_risk(change: Change) -> Risk:

@@ -1,18 +1,17 @@
 """``kind: Topic``: its partitions, replicas, configs and records, as documents declare them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Annotated, Literal
 
 from kgitops.desired.configs import check_min_insync_replicas
 from kgitops.desired.expansion import ExpandedTopic, TopicValues
-from kgitops.desired.findings import Findings, check_name, counted, scope_of
+from kgitops.desired.findings import Findings, counted
 from kgitops.kinds.base import ObjectKind
 from kgitops.kinds.exports import Exporting, Item
 from kgitops.kinds.topics.alter import delete_request, plan_alteration, refuse_records
 from kgitops.kinds.topics.configs import config_conflicts
 from kgitops.kinds.topics.exported import export_topics
-from kgitops.kinds.topics.local_topics import LocalTopics, remove_local
 from kgitops.kinds.topics.replicas import add_throttles, plan_replicas, shown_broker
 from kgitops.kinds.topics.shown import defaults_shown, shown_topic
 from kgitops.manifests.kinds.fields import (
@@ -31,12 +30,8 @@ from kgitops.manifests.kinds.topic_profile import ConfigValue
 from kgitops.manifests.yaml.document import Document
 from kgitops.model.json.declared import ConfigsPolicy, DeletionPolicy, DesiredTopic
 from kgitops.model.registry import Owner
-from kgitops.model.requests import NEW_UUID, CreateTopicRequest
-from kgitops.model.resources.addresses import (
-    local_topic_address,
-    split_scoped_address,
-    topic_address,
-)
+from kgitops.model.requests import CreateTopicRequest, Request
+from kgitops.model.resources.addresses import topic_address
 from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.names import (
     REGISTRY_TOPIC,
@@ -45,24 +40,22 @@ from kgitops.model.resources.names import (
     topic_name_problem,
 )
 from kgitops.model.resources.topics import Assignment, RequestedTopicState, TopicState
-from kgitops.model.resources.virtual_clusters import MAX_LOCAL_NAME, LocalName, generated_topic_name
 from kgitops.model.source import Finding
-from kgitops.plan.context import PlanContext, local_name
+from kgitops.plan.context import PlanContext
 from kgitops.plan.document.plan import Action, Basis, Change
-from kgitops.plan.draft import PlanDraft
 from kgitops.plan.normal_form import topic_view
 from kgitops.plan.phases import Phase
 from kgitops.plan.removal import Removal, RemovalKind, remove
 from kgitops.plan.shown_values import Shown, Surroundings
 from kgitops.plan.usage import measured
 
+NO_NAMES: Mapping[str, str] = {}
+
 
 def build_topic(topic: ExpandedTopic, document: Document, findings: Findings) -> DesiredTopic:
     """Build the topic in normal form; problems that Kafka would refuse go to ``findings``."""
     name, spec, configs = topic.metadata.name, topic.spec, topic.configs
-    scope = scope_of(topic.metadata.virtual_cluster)
-    _check_name(name, scope, document, findings)
-    _check_sharing(scope, spec.share_with, document, findings)
+    _check_name(name, document, findings)
     _check_size(spec, document, findings)
     assignment = _assignment(spec, document, findings)
     if assignment is None:
@@ -70,9 +63,7 @@ def build_topic(topic: ExpandedTopic, document: Document, findings: Findings) ->
     else:
         partitions, replication_factor = len(assignment), len(assignment[0])
     desired = DesiredTopic(
-        address=topic_address(name)
-        if scope is None
-        else local_topic_address(LocalName(scope, name)),
+        address=topic_address(name),
         name=name,
         partitions=partitions,
         replication_factor=replication_factor,
@@ -82,8 +73,6 @@ def build_topic(topic: ExpandedTopic, document: Document, findings: Findings) ->
         deletion_policy=DeletionPolicy(spec.deletion_policy or "Protect"),
         deletion_policy_written=spec.deletion_policy is not None,
         configs_policy=ConfigsPolicy(spec.configs_policy),
-        virtual_cluster=scope,
-        share_with=tuple(sorted(set(spec.share_with))),
         labels=topic.metadata.labels,
         located=document,
     )
@@ -95,7 +84,7 @@ def build_topic(topic: ExpandedTopic, document: Document, findings: Findings) ->
     return desired
 
 
-def _check_name(name: str, scope: str | None, document: Document, findings: Findings) -> None:
+def _check_name(name: str, document: Document, findings: Findings) -> None:
     if problem := topic_name_problem(name):
         advice = "use up to 249 letters, digits, '.', '_' and '-'"
         findings.error(document, ("metadata", "name"), problem, advice)
@@ -107,35 +96,6 @@ def _check_name(name: str, scope: str | None, document: Document, findings: Find
             f"the topic {name} can't be declared: {owner}",
             "remove the document",
         )
-    elif scope is not None and len(name) > MAX_LOCAL_NAME:
-        findings.error(
-            document,
-            ("metadata", "name"),
-            f"the topic name has {len(name)} characters, {MAX_LOCAL_NAME} are allowed in a virtual "
-            "cluster: on the cluster a UUID and a dot precede it",
-            "shorten it",
-        )
-
-
-def _check_sharing(
-    scope: str | None, share_with: Sequence[str], document: Document, findings: Findings
-) -> None:
-    """Check shareWith: it names virtual clusters, for a topic that is in one (VC-040)."""
-    if share_with and scope is None:
-        findings.error(
-            document,
-            ("spec", "shareWith"),
-            "only a topic in a virtual cluster says whom it is shared with",
-            "remove shareWith, or add metadata.virtualCluster",
-            key=True,
-        )
-        return
-    for index, name in enumerate(share_with):
-        path = ("spec", "shareWith", index)
-        check_name(name, document, path, findings)
-        if name == scope:
-            problem = f"the topic is in {name} itself"
-            findings.error(document, path, problem, "name other virtual clusters, or remove it")
 
 
 def _check_size(spec: TopicValues, document: Document, findings: Findings) -> None:
@@ -307,52 +267,44 @@ class TopicKind(ObjectKind[DesiredTopic]):
 
     def __init__(self, context: PlanContext) -> None:
         super().__init__(context)
-        self._local = LocalTopics(context)
         self._names = {collision_key(name): name for name in sorted(context.current.topics)}
 
     def existing(self) -> Iterable[str]:
-        """Return the addresses of all topics but internal ones, each by its declared name."""
-        declared = frozenset(topic.address for topic in self.context.desired.of(DesiredTopic))
-        behind = self._local.addresses(declared)
-        for state in self.current.topics.values():
-            if not state.internal:
-                yield behind.get(state.name) or topic_address(state.name)
+        """Return the addresses of all topics but internal ones."""
+        return (topic_address(it.name) for it in self.current.topics.values() if not it.internal)
 
     def plan_one(self, item: DesiredTopic) -> None:
         """Create the topic, or alter it."""
-        if item.virtual_cluster is not None:
-            _plan_local(self._local, item)
-            return
-        context, state = self.context, self.current.topics.get(item.name)
-        if _is_being_deleted(context, item.address, state):
-            return
-        if state is not None:
-            plan_alteration(context, item, state)
-        elif _creatable(context, item, self._names):
-            _create(context, item)
+        plan_topic(self.context, item, self.current.topics.get(item.name), item.name, self._names)
 
     def remove_one(self, removal: Removal) -> None:
-        """Delete the topic, unless it was re-created; in a virtual cluster remove its link."""
-        if "virtualCluster" in removal.owner.last_applied:
-            remove_local(self._local, removal)
-        else:
-            _remove(self.context, removal)
+        """Delete the topic, unless it was re-created."""
+        context, name = self.context, removal.owner.last_applied["name"]
+        state = context.current.topics.get(name)
+        if is_being_deleted(context, removal.address, state):
+            return
+        deletes = removal.kind is RemovalKind.DELETE and is_same_topic(removal.owner, state)
+        remove(
+            context,
+            removal,
+            Kind.TOPIC,
+            [delete_request(state)] if deletes and state else (),
+            before=topic_view(state) if state else None,
+            topic_id=state.topic_id if state else None,
+            basis=Basis(measured=measured(context.current.usage.get(name))) if state else Basis(),
+        )
 
-    def plan(self) -> PlanDraft:
-        """Plan the topics, and limit the rate at which brokers copy the replicas that move."""
-        draft, context = super().plan(), self.context
+    def complete(self) -> None:
+        """Limit the rate at which brokers copy the replicas that move."""
+        context = self.context
         rate = context.desired.safety.replication_throttle
-        add_throttles(draft, self.current, rate, context.stale_throttles.brokers)
-        return draft
+        add_throttles(context.draft, self.current, rate, context.stale_throttles.brokers)
 
     @classmethod
     def phase(cls, change: Change) -> Phase:
-        """Return the phase: a topic of a virtual cluster that is forgotten loses its link."""
+        """Return the phase."""
         if Action.DELETE in change.actions:
             return Phase.TOPIC_DELETE
-        if Action.FORGET in change.actions and split_scoped_address(change.address):
-            # A topic of a virtual cluster that is forgotten is unlinked (contract, Removal).
-            return Phase.LINK_REMOVE if change.requests else Phase.HANDED_OVER
         return Phase.TOPIC_CREATE if Action.CREATE in change.actions else Phase.TOPIC
 
     @classmethod
@@ -371,18 +323,27 @@ class TopicKind(ObjectKind[DesiredTopic]):
         return export_topics(of)
 
 
-def _plan_local(local: LocalTopics, topic: DesiredTopic) -> None:
-    """Plan a topic of a virtual cluster, which is found by its link."""
-    context, current = local.context, local.find(topic)
-    if current is None or _is_being_deleted(context, topic.address, current.state):
+def plan_topic(
+    context: PlanContext,
+    topic: DesiredTopic,
+    state: TopicState | None,
+    name: str,
+    names: Mapping[str, str] = NO_NAMES,
+    first: Sequence[Request] = (),
+) -> None:
+    """Create the topic under this physical name, or alter it; some requests may come ``first``.
+
+    A new name must not collide with one of ``names``, which are by ``collision_key``.
+    """
+    if is_being_deleted(context, topic.address, state):
         return
-    if current.state is not None:
-        plan_alteration(context, topic, current.state, current.relink)
-    elif _creatable(context, topic, {}):
-        _create(context, topic)
+    if state is not None:
+        plan_alteration(context, topic, state, first)
+    elif _creatable(context, topic, names):
+        _create(context, topic, name)
 
 
-def _is_being_deleted(context: PlanContext, address: str, state: TopicState | None) -> bool:
+def is_being_deleted(context: PlanContext, address: str, state: TopicState | None) -> bool:
     """Refuse to plan for a topic that is being deleted: its name may not be free in time."""
     going = state is not None and state.marked_for_deletion
     if going:
@@ -397,7 +358,7 @@ def _is_being_deleted(context: PlanContext, address: str, state: TopicState | No
     return going
 
 
-def _creatable(context: PlanContext, topic: DesiredTopic, names: dict[str, str]) -> bool:
+def _creatable(context: PlanContext, topic: DesiredTopic, names: Mapping[str, str]) -> bool:
     """Refuse a topic that CreateTopics would refuse, and one with records to delete."""
     other = names.get(collision_key(topic.name))
     if other is not None:
@@ -427,43 +388,21 @@ def _creatable(context: PlanContext, topic: DesiredTopic, names: dict[str, str])
     return True
 
 
-def _create(context: PlanContext, topic: DesiredTopic) -> None:
+def _create(context: PlanContext, topic: DesiredTopic, name: str) -> None:
     replicas = plan_replicas(context, topic, None)
     conflicts = config_conflicts(topic, topic.configs, {}, context.current.broker_defaults)
     context.stop(topic.address, *conflicts)
     if replicas is None or conflicts:
         return
-    local = local_name(topic)
     state = RequestedTopicState(
-        name=generated_topic_name(NEW_UUID, topic.name) if local else topic.name,
+        name=name,
         topic_id=None,
         assignment=replicas.final,
         configs=topic.configs,
         requested_configs=topic.configs,
         generated_replica_assignments=topic.assignment is None,
     )
-    context.change(
-        topic,
-        Kind.TOPIC,
-        [CreateTopicRequest(topic=state.name, requested_state=state, local=local)],
-    )
-
-
-def _remove(context: PlanContext, removal: Removal) -> None:
-    name = removal.owner.last_applied["name"]
-    state = context.current.topics.get(name)
-    if _is_being_deleted(context, removal.address, state):
-        return
-    deletes = removal.kind is RemovalKind.DELETE and is_same_topic(removal.owner, state)
-    remove(
-        context,
-        removal,
-        Kind.TOPIC,
-        [delete_request(state, None)] if deletes and state else (),
-        before=topic_view(state) if state else None,
-        topic_id=state.topic_id if state else None,
-        basis=Basis(measured=measured(context.current.usage.get(name))) if state else Basis(),
-    )
+    context.change(topic, Kind.TOPIC, [CreateTopicRequest(topic=name, requested_state=state)])
 
 
 def is_same_topic(owner: Owner, state: TopicState | None) -> bool:

@@ -11,8 +11,11 @@ from kgitops.desired.findings import Findings, Path, check_name, scope_of
 from kgitops.desired.state import DesiredState
 from kgitops.kinds.base import ObjectKind
 from kgitops.kinds.exports import Exporting, Inline, Item, as_document, written_policy
-from kgitops.kinds.topics.exported import local_topics
-from kgitops.kinds.topics.local_topics import belongs_to_topic, describe_lost_topic
+from kgitops.kinds.virtual_clusters.topic_names import (
+    belongs_to_topic,
+    describe_lost_topic,
+    topics_made_inside,
+)
 from kgitops.manifests.kinds.fields import NotNull, Text, manifest
 from kgitops.manifests.kinds.parts import LinkMetadata
 from kgitops.manifests.yaml.document import Document, shown
@@ -406,7 +409,7 @@ class TopicLinkKind(ObjectKind[DesiredLink]):
     def export(cls, of: Exporting) -> list[Item]:
         """Return every link but those of topics that were created in their virtual cluster."""
         state, scope = of.state, of.scope
-        made = local_topics(state, scope.ownership.owners)
+        made = topics_made_inside(state, scope.ownership.owners)
         items = []
         for name in sorted(state.virtual_clusters):
             for link in sorted(state.virtual_clusters[name].links.values(), key=lambda it: it.name):

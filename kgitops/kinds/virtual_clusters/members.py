@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from kgitops.desired.clients import principal_mismatch
 from kgitops.desired.findings import Declaration, Findings, check_name
-from kgitops.manifests.yaml.document import Document, DocumentPart, shown
+from kgitops.manifests.yaml.document import shown
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import DeletionPolicy, DesiredMember
 from kgitops.model.resources.acls import CLUSTER_NAME, EVERYONE, AclBinding, PermissionType
@@ -24,7 +24,7 @@ from kgitops.model.resources.virtual_clusters import (
 from kgitops.model.source import Finding
 
 if TYPE_CHECKING:
-    from kgitops.kinds.consumer_group import ConsumerGroup, ConsumerGroupSpec
+    from kgitops.kinds.consumer_group import ConsumerGroupSpec
     from kgitops.kinds.virtual_clusters.binding import BindingSpec
     from kgitops.kinds.virtual_clusters.virtual_cluster import GroupMember, UserMember
 
@@ -39,32 +39,6 @@ class MemberDeclaration(Struct, frozen=True):
     located: Declaration
     fields: Declaration
     deletion_policy: str | None = None
-
-
-def build_local_group(
-    group: "ConsumerGroup", virtual_cluster: str, document: Document, findings: Findings
-) -> DesiredMember:
-    """Build the group that a document declares in a virtual cluster."""
-    for name, written in (
-        ("configs", bool(group.spec.configs)),
-        ("resetOffsets", group.spec.reset_offsets is not None),
-    ):
-        if written:
-            findings.error(
-                document,
-                ("spec", name),
-                f"a group of a virtual cluster can't have {name}",
-                "remove it, or metadata.virtualCluster",
-                key=True,
-            )
-    declared = MemberDeclaration(
-        virtual_cluster,
-        group.metadata.labels,
-        document,
-        DocumentPart(document, "spec"),
-        group.spec.deletion_policy,
-    )
-    return make_group(declared, group.metadata.name, group.spec, findings)
 
 
 def make_user(

@@ -337,7 +337,7 @@ def deletion(attacked: Attacked, name: str) -> Change:
         change_of(attacked.world, "topic/mine.gone"),
         address=f"topic/{name}",
         preconditions=(expects,),
-        requests=chain([delete_request(state, None)], expects),
+        requests=chain([delete_request(state)], expects),
         owner_before=owner,
         owner_after=None,
     )

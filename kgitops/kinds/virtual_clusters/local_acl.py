@@ -1,39 +1,54 @@
-"""Rights that come along with a user: copied once when it is bound, kept, and the old ones removed.
+"""ACLs of virtual clusters, and rights that come along with a user.
 
-A copy is computed when ``copyAclsFrom`` is applied for the first time. From then on the registry
-remembers it with its ``origin``; it stays desired while the member's document asks for the same
-source and its link exists (VC-197), for its own source may be gone by then.
+A copy is computed when ``copyAclsFrom`` is applied for the first time. The registry keeps it with
+its ``origin``. It stays desired while the member's document asks for the same source and its link
+exists (VC-197), even if its source was removed.
 
 Old rights need not be managed: the member's ``removeOldAclsFrom`` is the reviewed request for their
 removal (VC-191). Only those go whose counterpart exists in the virtual cluster when it is applied.
 """
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from urllib.parse import unquote
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kgitops.desired.last_applied import ORIGIN
+from kgitops.kinds.acls.acl import AclKind
 from kgitops.model.cluster_state import ClusterState
-from kgitops.model.json.declared import DesiredAcl, DesiredMember, acl_view, binding_of
-from kgitops.model.registry import Json
-from kgitops.model.requests import DeleteAclRequest
+from kgitops.model.json.declared import DesiredAcl, DesiredMember, Record, acl_view, binding_of
+from kgitops.model.registry import Json, Owner
+from kgitops.model.requests import CreateAclRequest, DeleteAclRequest
 from kgitops.model.resources.acls import (
     CLUSTER_NAME,
     EVERYONE,
+    VIRTUAL_CLUSTER_OPERATIONS,
     AclBinding,
     PatternType,
     ResourceType,
 )
-from kgitops.model.resources.addresses import acl_address
+from kgitops.model.resources.addresses import acl_address, split_scoped_address
 from kgitops.model.resources.kinds import Kind
 from kgitops.model.source import Finding, Severity
 from kgitops.plan.context import PlanContext, selected
-from kgitops.plan.document.plan import Change, Precondition
+from kgitops.plan.document import risks
+from kgitops.plan.document.plan import Action, Change, Precondition
 from kgitops.plan.draft import chain
 from kgitops.plan.link_index import PlannedLinks
 from kgitops.plan.ownership import OwnershipStatus
+from kgitops.plan.phases import Phase
+from kgitops.plan.removal import ALREADY_GONE
+from kgitops.plan.shown_values import (
+    ContradictionError,
+    Shown,
+    Surroundings,
+    basis_of,
+    owner_after,
+    reason_of_removal,
+    requests_of,
+)
 
 _LOCAL_IDS = (ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID)
 
@@ -236,6 +251,7 @@ def _copy(
 
 
 _SHOWN = 5
+_IN_PART = "; it exists only in part on the cluster, and the rest is removed as well"
 
 
 def plan_migrated(
@@ -363,7 +379,7 @@ def _warnings(
         yield _warning(
             member,
             f"{member.name} gets its rights in {at} and loses the old ones in one apply, which "
-            "stops clients that have not been restarted by then",
+            "stops clients that were not restarted before",
             "set removeOldAclsFrom in a later commit, once all clients use the new names",
         )
 
@@ -377,3 +393,169 @@ def _warning(member: DesiredMember, problem: str, advice: str) -> Finding:
 def _list(names: Sequence[str]) -> str:
     more = [f"{len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
     return ", ".join([*names[:_SHOWN], *more])
+
+
+class LocalAclKind(AclKind):
+    """The bindings: those declared, and copies of others for members (VC-197)."""
+
+    scope_path = ("spec", "virtualCluster")
+
+    def __init__(self, context: PlanContext) -> None:
+        super().__init__(context)
+        links = context.planned_links or PlannedLinks(context.current, ())
+        self._translation = AclTranslation(context.current, links)
+        copies = find_copies(context, self._translation, links)
+        self._copies = {copy.acl.address: copy for copy in copies}
+        # One that exists in part still counts for its virtual cluster.
+        in_part = {acl_address(binding): binding for binding in context.current.partial_acls}
+        self.removable = {**in_part, **self.removable}
+
+    def derived(self) -> Iterable[DesiredAcl]:
+        """Return the copies."""
+        return (copy.acl for copy in self._copies.values())
+
+    def may_plan(self, item: DesiredAcl) -> bool:
+        """Return whether the binding, or the member that it is copied for, is selected."""
+        copy = self._copies.get(item.address)
+        if copy is None:
+            return super().may_plan(item)
+        return copy.planned and _may_copy(self.context, copy)
+
+    def scope(self, item: DesiredAcl) -> str | None:
+        """Return the one virtual cluster that a declared ACL is about, if it names one."""
+        binding = item.binding
+        if not binding.scoped or binding.resource_type is ResourceType.CLUSTER:
+            return None
+        if item.address in self._copies:
+            return None
+        exact = binding.virtual_cluster_pattern_type is PatternType.LITERAL
+        return binding.virtual_cluster if exact and binding.virtual_cluster != "*" else None
+
+    def fits(self, item: DesiredAcl) -> bool:
+        """Return whether the cluster that the ACL is about exists, or is created."""
+        of_cluster = item.binding.resource_type is ResourceType.CLUSTER
+        return not of_cluster or _has_cluster(self.context, item)
+
+    def recorded(self, item: DesiredAcl, owner: Owner) -> Owner:
+        """Return the registry's record; that of a copy includes its origin (VC-197)."""
+        copy = self._copies.get(item.address)
+        if copy is None:
+            return owner
+        return replace(owner, last_applied={**owner.last_applied, ORIGIN: dict(copy.origin)})
+
+    @classmethod
+    def asked_by(cls, record: Record) -> tuple[str, ...]:
+        """Return the address of the member that a copy was made for."""
+        origin = record.get(ORIGIN)
+        return (origin["member"],) if origin else ()
+
+    def complete(self) -> None:
+        """Remove the old rights of members."""
+        plan_migrated(self.context, self._translation, _PlannedAcls(self.context))
+        super().complete()
+
+    @classmethod
+    def phase(cls, change: Change) -> Phase:
+        """Return the phase: an old right goes once its counterpart is there."""
+        migrated = Action.DELETE in change.actions and any(
+            isinstance(request, DeleteAclRequest) and request.migrated_to
+            for request in requests_of(change)
+        )
+        return Phase.MIGRATED if migrated else super().phase(change)
+
+    @classmethod
+    def reason(cls, change: Change, binding: AclBinding) -> str:
+        """Explain why the binding is made, or copied."""
+        origin = owner_after(change).last_applied.get(ORIGIN)
+        if not origin:
+            return super().reason(change, binding)
+        source = of_source(str(origin["copiedFrom"]))
+        return f"{binding.principal} has the right in {source}, and takes it along"
+
+    @classmethod
+    def removal_reason(cls, change: Change) -> str:
+        """Explain why the binding is removed, be it a copy or there only in part."""
+        because = reason_of_removal(change)
+        origin = change.owner_before.last_applied.get(ORIGIN) if change.owner_before else None
+        if origin and basis_of(change).tombstone is None:
+            because = f"it was copied for {origin['member']}, which no longer asks for it"
+        if change.before is not None:
+            return because
+        return f"{because}{_IN_PART if change.requests else ALREADY_GONE}"
+
+    @classmethod
+    def shown(cls, change: Change, around: Surroundings) -> Shown:
+        """Return what is shown of a change, be it that of an old right (VC-191)."""
+        (request,) = requests_of(change) or (None,)
+        if isinstance(request, DeleteAclRequest) and request.migrated_to is not None:
+            return _migrated(request.migrated_to)
+        return super().shown(change, around)
+
+
+def _has_cluster(context: PlanContext, acl: DesiredAcl) -> bool:
+    """Return whether the resource cluster is the physical one, or an existing virtual one.
+
+    To Kafka any name but kafka-cluster is wrong. Operations that only virtual clusters have may be
+    granted before theirs exists, and an existing binding may outlive its virtual cluster.
+    """
+    binding, name = acl.binding, acl.binding.resource_name
+    if name == CLUSTER_NAME or binding.operation in VIRTUAL_CLUSTER_OPERATIONS:
+        return True
+    pattern = binding.pattern_type is PatternType.PREFIXED or name == "*"
+    virtual_clusters = {*context.current.virtual_clusters, *context.links.declared}
+    if binding in context.current.acls or (
+        virtual_clusters if pattern else name in virtual_clusters
+    ):
+        return True
+    context.draft.findings.append(
+        Finding(
+            source=acl.located.at("spec", "resource", "name"),
+            problem=f"{acl.address} is about {'virtual clusters' if pattern else name}, and there "
+            f"{'are none' if pattern else 'is no virtual cluster of that name'}, neither on the "
+            "cluster nor in this plan",
+            advice=f"write {CLUSTER_NAME}, which is what Kafka calls the cluster itself, or "
+            "declare the VirtualCluster",
+        )
+    )
+    return False
+
+
+def _may_copy(context: PlanContext, copy: CopiedAcl) -> bool:
+    address = copy.acl.address
+    if context.ownership.status(address) is not OwnershipStatus.FOREIGN:
+        return True
+    context.draft.refuse(
+        f"{copy.acl.located.source}: {address}, which would be copied for {copy.member}, belongs "
+        f"to the project {context.ownership.label(address)!r}; remove copyAclsFrom, or the ACL "
+        "there"
+    )
+    return False
+
+
+class _PlannedAcls:
+    """The bindings once a plan is applied, without a copy of the cluster's."""
+
+    def __init__(self, context: PlanContext) -> None:
+        requests = [
+            planned.request for change in context.draft.changes for planned in change.requests
+        ]
+        self._found = context.current.acls
+        self._made = {r.binding for r in requests if isinstance(r, CreateAclRequest)}
+        self._gone = {r.binding for r in requests if isinstance(r, DeleteAclRequest)}
+
+    def __contains__(self, binding: object) -> bool:
+        return binding in self._made or (binding in self._found and binding not in self._gone)
+
+
+def _migrated(address: str) -> Shown:
+    """Show a binding that a member has in its virtual cluster as well (VC-191)."""
+    member = split_scoped_address(address)
+    if member is None:
+        raise ContradictionError("was copied for something that is not a member")
+    return Shown(
+        actions=(Action.DELETE,),
+        after=None,
+        risks=(risks.ACL_MIGRATED,),
+        because=f"{unquote(member.tail)} has the right in {member.virtual_cluster}, and its "
+        "removeOldAclsFrom asks for it",
+    )
