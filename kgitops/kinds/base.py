@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from kgitops.desired.findings import Findings, Path
 from kgitops.kinds.exports import Exporting, Item
 from kgitops.manifests.yaml.document import Document
+from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import DesiredObject, Record, last_applied, sorts_of
 from kgitops.model.registry import Json
 from kgitops.model.requests import Request
@@ -153,6 +154,14 @@ class ObjectKind(ABC, Generic[D]):
         """Return a document for each object that the project may declare.
 
         What the project applied itself is written as it was.
+        """
+
+    @classmethod
+    @abstractmethod
+    def audited(cls, current: ClusterState) -> Iterable[Request]:
+        """Return the requests that would create the cluster's objects, in a fixed order.
+
+        ``policy audit`` judges one after the other. Internal objects have none.
         """
 
     @classmethod

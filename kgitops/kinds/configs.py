@@ -11,6 +11,7 @@ from kgitops.kinds.exports import Exporting, Item, as_document, written_policy
 from kgitops.manifests.kinds.fields import meant
 from kgitops.manifests.kinds.topic_profile import ConfigValue
 from kgitops.manifests.yaml.document import Document, shown
+from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import DeletionPolicy, DesiredObject, Record, default_policy
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterConfigResourceRequest, Request
@@ -27,6 +28,7 @@ from kgitops.model.resources.config_resources import (
 from kgitops.model.resources.groups import FoundGroup
 from kgitops.model.resources.names import text_problem
 from kgitops.model.resources.topic_configs import ConfigType
+from kgitops.model.resources.topics import RATES
 from kgitops.plan.document.plan import Change
 from kgitops.plan.document.risks import Risk
 from kgitops.plan.normal_form import in_order
@@ -171,6 +173,17 @@ class ConfigsKind(ValuesKind[D]):
                 resource_type=self.declares.resource, resource_name=name, configs=configs
             )
         ]
+
+    @classmethod
+    def audited(cls, current: ClusterState) -> Iterable[Request]:
+        """Return a request for each resource with configs, by address."""
+        for _, found in sorted(current.objects.items()):
+            if isinstance(found, FoundGroup | FoundConfigs) and found.type is cls.declares.resource:
+                configs = {key: it for key, it in found.configs.items() if key not in RATES}
+                if configs:
+                    yield AlterConfigResourceRequest(
+                        resource_type=found.type, resource_name=found.name, configs=configs
+                    )
 
     @classmethod
     def export(cls, of: Exporting) -> list[Item]:

@@ -13,6 +13,7 @@ from kgitops.kinds.exports import Exporting, ExportNotes, Inline, Item, as_docum
 from kgitops.manifests.kinds.fields import Amounts, ErrorText, NotNull, Number, manifest
 from kgitops.manifests.kinds.parts import EntityName, Metadata
 from kgitops.manifests.yaml.document import Document, shown
+from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import DeletionPolicy, DesiredQuota, Record
 from kgitops.model.registry import Json
 from kgitops.model.requests import AlterClientQuotaRequest, Request
@@ -199,6 +200,12 @@ class ClientQuotaKind(ValuesKind[DesiredQuota]):
         """Return whether a part of the quotas stays without being shown."""
         entity, partial = make_entity(record["entity"]), self.current.partial_quotas
         return Basis(in_part=any((entity, key) in partial for key in owned))
+
+    @classmethod
+    def audited(cls, current: ClusterState) -> Iterable[Request]:
+        """Return a request for each entity, by address."""
+        for entity, quota in sorted(current.quotas.items(), key=lambda it: quota_address(it[0])):
+            yield AlterClientQuotaRequest(entity=entity, quotas=dict(quota.quotas))
 
     @classmethod
     def export(cls, of: Exporting) -> list[Item]:

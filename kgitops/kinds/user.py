@@ -38,6 +38,7 @@ from kgitops.manifests.kinds.fields import (
 from kgitops.manifests.kinds.parts import Metadata
 from kgitops.manifests.yaml.document import Document, shown
 from kgitops.manifests.yaml.placeholders import takes_from_env
+from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import (
     DeletionPolicy,
     DesiredCredential,
@@ -368,6 +369,15 @@ class UserKind(ValuesKind[DesiredUser]):
                 )
             )
         return made
+
+    @classmethod
+    def audited(cls, current: ClusterState) -> Iterable[Request]:
+        """Return a request for each mechanism, by user."""
+        for user, held in sorted((current.users or {}).items()):
+            for mechanism, iterations in held.items():
+                yield AlterUserScramCredentialsRequest(
+                    user=user, mechanism=mechanism, iterations=iterations
+                )
 
     @classmethod
     def export(cls, of: Exporting) -> list[Item]:

@@ -16,9 +16,10 @@ from kgitops.manifests.kinds.fields import EnumName, NotNull, Text, manifest
 from kgitops.manifests.kinds.parts import AclResource, Metadata
 from kgitops.manifests.value_origin import OriginKind, origins_of
 from kgitops.manifests.yaml.document import Document
+from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import DesiredAcl, Record, acl_view, binding_of
 from kgitops.model.registry import Owner
-from kgitops.model.requests import AclRequest, CreateAclRequest, DeleteAclRequest
+from kgitops.model.requests import AclRequest, CreateAclRequest, DeleteAclRequest, Request
 from kgitops.model.resources.acls import (
     EVERYONE,
     AclBinding,
@@ -254,6 +255,12 @@ class AclKind(ObjectKind[DesiredAcl]):
             risky={_grant_risk(request.binding), *first},
             because=cls.reason(change, request.binding),
         )
+
+    @classmethod
+    def audited(cls, current: ClusterState) -> Iterable[Request]:
+        """Return a request for each binding, by address."""
+        for binding in sorted(current.acls, key=acl_address):
+            yield CreateAclRequest(binding=binding)
 
     @classmethod
     def export(cls, of: Exporting) -> list[Item]:

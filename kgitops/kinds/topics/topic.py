@@ -28,6 +28,7 @@ from kgitops.manifests.kinds.fields import (
 from kgitops.manifests.kinds.parts import TopicMetadata
 from kgitops.manifests.kinds.topic_profile import ConfigValue
 from kgitops.manifests.yaml.document import Document
+from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import ConfigsPolicy, DeletionPolicy, DesiredTopic
 from kgitops.model.registry import Owner
 from kgitops.model.requests import CreateTopicRequest, Request
@@ -316,6 +317,20 @@ class TopicKind(ObjectKind[DesiredTopic]):
     def defaults_shown(cls, change: Change) -> frozenset[str]:
         """Return the configs whose defaults are shown of a topic, or that its risks rest on."""
         return frozenset() if change.kind is Kind.BROKER else defaults_shown(change)
+
+    @classmethod
+    def audited(cls, current: ClusterState) -> Iterable[Request]:
+        """Return a request for each topic but internal ones, by physical name."""
+        for name, topic in sorted(current.topics.items()):
+            if not is_internal(name):
+                requested = RequestedTopicState(
+                    name=name,
+                    topic_id=None,
+                    assignment=topic.assignment,
+                    configs=topic.configs,
+                    requested_configs=dict(topic.configs),
+                )
+                yield CreateTopicRequest(topic=name, requested_state=requested)
 
     @classmethod
     def export(cls, of: Exporting) -> list[Item]:

@@ -16,6 +16,7 @@ from kgitops.kinds.virtual_clusters.members import (
 from kgitops.manifests.kinds.fields import Flag, NotNull, Text, manifest
 from kgitops.manifests.kinds.parts import MemberMetadata
 from kgitops.manifests.yaml.document import Document, DocumentPart
+from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import (
     DeletionPolicy,
     DesiredMember,
@@ -224,6 +225,22 @@ class VirtualClusterBindingKind(ObjectKind[DesiredMember]):
             else (),
             adoption=risks.MEMBER_ADOPT if is_adopted(change) else None,
         )
+
+    @classmethod
+    def audited(cls, current: ClusterState) -> Iterable[Request]:
+        """Return a request for each member, groups among them."""
+        for scope, cluster in sorted(current.virtual_clusters.items()):
+            for entity_type in EntityType:
+                if entity_type is EntityType.TOPIC:
+                    continue
+                for name in sorted(cluster.members(entity_type)):
+                    of_group = entity_type is EntityType.GROUP
+                    yield AlterVirtualClusterRequest(
+                        virtual_cluster=scope,
+                        entity_type=entity_type,
+                        entity_name=name,
+                        adopts=cluster.groups[name] if of_group else None,
+                    )
 
     @classmethod
     def export(cls, of: Exporting) -> list[Item]:

@@ -13,6 +13,7 @@ from kgitops.kinds.base import ObjectKind
 from kgitops.kinds.exports import Exporting, Inline, Item, as_document, written_policy
 from kgitops.kinds.virtual_clusters.topic_names import (
     belongs_to_topic,
+    created_inside,
     describe_lost_topic,
     topics_made_inside,
 )
@@ -26,7 +27,7 @@ from kgitops.model.json.declared import (
     DesiredTopic,
     DesiredVirtualCluster,
 )
-from kgitops.model.requests import AlterVirtualClusterRequest
+from kgitops.model.requests import AlterVirtualClusterRequest, Request
 from kgitops.model.resources import virtual_clusters as found
 from kgitops.model.resources.addresses import local_topic_address, member_address
 from kgitops.model.resources.kinds import Kind
@@ -404,6 +405,20 @@ class TopicLinkKind(ObjectKind[DesiredLink]):
             if of_topic
             else "it differs from its document",
         )
+
+    @classmethod
+    def audited(cls, current: ClusterState) -> Iterable[Request]:
+        """Return a request for each link but those that come with their topic."""
+        with_topic = frozenset(created_inside(current).values())
+        for scope, cluster in sorted(current.virtual_clusters.items()):
+            for link in cluster.links.values():
+                if LocalName(scope, link.name) not in with_topic:
+                    yield AlterVirtualClusterRequest(
+                        virtual_cluster=scope,
+                        entity_type=EntityType.TOPIC,
+                        entity_name=link.name,
+                        topic=link.topic,
+                    )
 
     @classmethod
     def export(cls, of: Exporting) -> list[Item]:

@@ -19,13 +19,14 @@ from kgitops.kinds.topics.shown import is_another_topic, shown_topic
 from kgitops.kinds.topics.topic import TopicKind, plan_topic
 from kgitops.kinds.virtual_clusters.topic_names import (
     belongs_to_topic,
+    created_inside,
     describe_lost_topic,
     topics_made_inside,
 )
 from kgitops.manifests.yaml.document import Document
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import DesiredLink, DesiredTopic
-from kgitops.model.requests import NEW_UUID, AlterVirtualClusterRequest, CreateTopicRequest
+from kgitops.model.requests import NEW_UUID, AlterVirtualClusterRequest, CreateTopicRequest, Request
 from kgitops.model.resources.addresses import (
     local_topic_address,
     member_address,
@@ -262,6 +263,16 @@ class LocalTopicKind(TopicKind):
             name = known_after_apply(request.local.name)
             return replace(shown, after={**(shown.after or {}), "name": name})
         return shown
+
+    @classmethod
+    def audited(cls, current: ClusterState) -> Iterable[Request]:
+        """Return a request for each topic, with its name in the virtual cluster that made it."""
+        created = created_inside(current)
+        for request in super().audited(current):
+            if isinstance(request, CreateTopicRequest) and request.topic in created:
+                yield replace(request, local=created[request.topic])
+            else:
+                yield request
 
     @classmethod
     def export(cls, of: Exporting) -> list[Item]:

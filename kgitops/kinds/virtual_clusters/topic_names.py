@@ -68,3 +68,21 @@ def topics_made_inside(state: ClusterState, owners: Mapping[str, Owner]) -> dict
                 candidates.setdefault(link.topic, []).append(local)
     only = {topic: locals_[0] for topic, locals_ in candidates.items() if len(locals_) == 1}
     return {**only, **applied}
+
+
+def created_inside(current: ClusterState) -> Mapping[str, LocalName]:
+    """Return the local names of the topics that were created in virtual clusters, by physical name.
+
+    Other links may have the same name; the one that a project manages as a topic comes first.
+    """
+    owners = current.registry.owners if current.registry else {}
+    created: dict[str, LocalName] = {}
+    for scope, cluster in sorted(current.virtual_clusters.items()):
+        for link in cluster.links.values():
+            parts = generated_parts(link.topic)
+            local = LocalName(scope, link.name)
+            if parts is None or parts[1] != link.name:
+                continue
+            if link.topic not in created or local_topic_address(local) in owners:
+                created[link.topic] = local
+    return created

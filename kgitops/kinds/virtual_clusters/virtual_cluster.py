@@ -19,6 +19,7 @@ from kgitops.manifests.expanded import part_of
 from kgitops.manifests.kinds.fields import Flag, NotNull, Shorthand, Text, manifest
 from kgitops.manifests.kinds.parts import Metadata
 from kgitops.manifests.yaml.document import Document
+from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.declared import (
     DeletionPolicy,
     DesiredMember,
@@ -273,6 +274,12 @@ class VirtualClusterKind(ValuesKind[DesiredVirtualCluster]):
         """Return the risk of another option."""
         del key, before, after
         return risks.LOWERING_OPTIONS
+
+    @classmethod
+    def audited(cls, current: ClusterState) -> Iterable[Request]:
+        """Return a request for each virtual cluster, by name; members have their own."""
+        for name, cluster in sorted(current.virtual_clusters.items()):
+            yield CreateVirtualClusterRequest(virtual_cluster=name, options=cluster.options)
 
     @classmethod
     def export(cls, of: Exporting) -> list[Item]:
