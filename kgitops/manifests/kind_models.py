@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from pydantic import TypeAdapter
 
@@ -14,59 +14,48 @@ from kgitops.model.resources.kinds import KIND_OF_SORT, Kind
 if TYPE_CHECKING:
     from kgitops.kinds.acls.acl import Acl
     from kgitops.kinds.base import ObjectKind
-    from kgitops.kinds.broker_config import BrokerConfig
-    from kgitops.kinds.client_metrics import ClientMetrics
-    from kgitops.kinds.consumer_group import ConsumerGroup
-    from kgitops.kinds.quota import ClientQuota
     from kgitops.kinds.topics.topic import Topic
     from kgitops.kinds.user import User
-    from kgitops.kinds.virtual_clusters.binding import VirtualClusterBinding
-    from kgitops.kinds.virtual_clusters.link import TopicLink
-    from kgitops.kinds.virtual_clusters.virtual_cluster import VirtualCluster
     from kgitops.manifests.kinds.folder import Folder
+    from kgitops.manifests.kinds.parts import LinkMetadata, Metadata
     from kgitops.manifests.kinds.tombstone import Tombstone
     from kgitops.manifests.kinds.topic_profile import TopicProfile
     from kgitops.manifests.policies.policy import Policy, Waiver
 
+    class OtherDeclaration(Protocol):
+        """A declaration that only the module of its kind reads.
+
+        To mypy its ``kind`` is one that no other declaration has.
+        """
+
+        kind: Literal["another"]
+        metadata: Metadata | LinkMetadata
+
     Declaration: TypeAlias = (
-        Topic
-        | Acl
-        | ClientQuota
-        | User
-        | VirtualCluster
-        | TopicLink
-        | ConsumerGroup
-        | ClientMetrics
-        | BrokerConfig
-        | VirtualClusterBinding
-        | Tombstone
-        | TopicProfile
-        | Folder
-        | Policy
-        | Waiver
+        Topic | Acl | User | Tombstone | TopicProfile | Folder | Policy | Waiver | OtherDeclaration
     )
     """The declarations that a manifest can make."""
 
-# Kind to its module: building a model takes time, so one that no document needs is not imported.
-KINDS: Mapping[str, str] = {
-    "Topic": "kinds.topics.topic",
-    "Acl": "kinds.acls.acl",
-    "ClientQuota": "kinds.quota",
-    "User": "kinds.user",
+_MODULES: Mapping[str, str] = {
+    **{kind.value: f"kinds.{kind.module}" for kind in Kind if kind.module is not None},
     "Tombstone": "manifests.kinds.tombstone",
     "Project": "manifests.project_document",
-    "VirtualCluster": "kinds.virtual_clusters.virtual_cluster",
-    "TopicLink": "kinds.virtual_clusters.link",
-    "ConsumerGroup": "kinds.consumer_group",
-    "ClientMetrics": "kinds.client_metrics",
-    "BrokerConfig": "kinds.broker_config",
-    "VirtualClusterBinding": "kinds.virtual_clusters.binding",
     "TopicProfile": "manifests.kinds.topic_profile",
     "Folder": "manifests.kinds.folder",
     "Policy": "manifests.policies.policy",
     "Waiver": "manifests.policies.policy",
     "PolicyTest": "manifests.policies.policy_test",
 }
+_FIRST = (
+    *(it.value for it in (Kind.TOPIC, Kind.ACL, Kind.QUOTA, Kind.USER)),
+    "Tombstone",
+    "Project",
+)
+KINDS: Mapping[str, str] = {kind: _MODULES[kind] for kind in (*_FIRST, *_MODULES)}
+"""The module of each kind; building a model takes time, so a module is imported when needed.
+
+The kinds are in the order of the reference: those that most projects need come first.
+"""
 
 
 _EXTENDED: Mapping[str, str] = {

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from functools import cache
+from typing import Self
 
 from msgspec import Struct
 
@@ -25,19 +26,31 @@ _WORD = re.compile("[A-Z][a-z]+")
 
 
 class Kind(StrEnum):
-    """The kinds of object that a plan can have, in the order in which reports show them."""
+    """The kinds of object that a plan can have, in the order in which reports show them.
 
-    VIRTUAL_CLUSTER = "VirtualCluster"
-    TOPIC = "Topic"
-    LINK = "TopicLink"
-    GROUP = "ConsumerGroup"
-    CLIENT_METRICS = "ClientMetrics"
-    BINDING = "VirtualClusterBinding"
-    ACL = "Acl"
-    QUOTA = "ClientQuota"
-    USER = "User"
-    BROKER_CONFIG = "BrokerConfig"
+    ``module`` has the document and the hooks of the kind, below ``kgitops.kinds``; None for a kind
+    that no document declares.
+    """
+
+    VIRTUAL_CLUSTER = "VirtualCluster", "virtual_clusters.virtual_cluster"
+    TOPIC = "Topic", "topics.topic"
+    LINK = "TopicLink", "virtual_clusters.link"
+    GROUP = "ConsumerGroup", "consumer_group"
+    CLIENT_METRICS = "ClientMetrics", "client_metrics"
+    BINDING = "VirtualClusterBinding", "virtual_clusters.binding"
+    ACL = "Acl", "acls.acl"
+    QUOTA = "ClientQuota", "quota"
+    USER = "User", "user"
+    BROKER_CONFIG = "BrokerConfig", "broker_config"
     BROKER = "Broker"
+
+    module: str | None
+
+    def __new__(cls, name: str, module: str | None = None) -> Self:
+        """Return the kind of this name."""
+        kind = str.__new__(cls, name)
+        kind._value_, kind.module = name, module
+        return kind
 
     @property
     def words(self) -> str:
