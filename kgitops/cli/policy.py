@@ -117,8 +117,8 @@ def audit(
 ) -> int:
     """Show what the cluster holds today, declared or not, that breaks a policy.
 
-    Each topic, ACL, quota, user and virtual cluster, with its links and members, is judged as if it
-    were made now as it is; so are the configs of groups, client metrics and brokers. Exit 3 if a
+    Each object is judged as if it were created now: topics, ACLs, members of virtual clusters and
+    all others. Groups, brokers and other resources are judged only by their configs. Exit 3 if a
     policy would deny one.
 
     Example: kgitops policy audit examples/policies

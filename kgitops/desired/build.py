@@ -55,7 +55,13 @@ from kgitops.model.resources.addresses import (
     user_address,
     virtual_cluster_address,
 )
-from kgitops.model.resources.kinds import FORMS, Kind, is_declarable
+from kgitops.model.resources.kinds import (
+    DECLARABLE_IN_WORDS,
+    FORMS,
+    NAMED_KINDS,
+    Kind,
+    is_declarable,
+)
 from kgitops.model.resources.names import collision_key, is_internal
 from kgitops.model.resources.virtual_clusters import virtual_cluster_name_problem
 from kgitops.model.source import Finding, Severity
@@ -252,8 +258,9 @@ def _named(
     scope = scope_of(target.virtual_cluster)
     forms = {form.scoped: form for form in FORMS if form.by_name and form.kind == kind}
     if not forms:
-        kinds = ", ".join(dict.fromkeys(form.kind.value for form in FORMS if form.by_name))
-        problem = f"{shown(kind)} can't be named by kind and name, only {kinds} can"
+        problem = (
+            f"{shown(kind)} can't be named by kind and name, only {', '.join(NAMED_KINDS)} can"
+        )
         advice = "write the object's address, as a plan shows it"
         findings.error(document, (*_TARGET, "kind"), problem, advice)
     elif kind == Kind.USER:  # known to the whole cluster (VC-160c)
@@ -271,10 +278,7 @@ def _named(
 
 def _checked(address: str, document: Document, path: Path, findings: Findings) -> str | None:
     if not is_declarable(address):
-        forms = ", ".join(
-            f"{form.segment}/{'NAME' if form.by_name else '…'}" for form in FORMS if form.declarable
-        )
-        advice = f"copy it from a plan: {forms} or vc/…"
+        advice = f"copy it from a plan: {DECLARABLE_IN_WORDS}"
         findings.error(document, path, f"{shown(address)} is not an address", advice)
         return None
     if problem := _scope_problem(address):

@@ -11,6 +11,7 @@ from typing import Any, get_args, get_type_hints
 from pydantic.alias_generators import to_camel, to_snake
 
 from kgitops.manifests.kind_models import DOCUMENT_KINDS, LISTS, adapter, model
+from kgitops.manifests.kinds.fields import Listing
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Schema = dict[str, Any]
@@ -207,12 +208,17 @@ def resolve(node: Schema, root: Schema) -> Schema:
 def field_docs(model: type) -> dict[str, str]:
     """Field name, as documents write it, to its description; inherited fields too."""
     docs: dict[str, str] = {}
+    hints = get_type_hints(model, include_extras=True)
     for cls in reversed(model.__mro__[:-1]):
         definition = ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0]
         assert isinstance(definition, ast.ClassDef)  # noqa: S101 (the source of a class)
         for field, after in zip(definition.body, definition.body[1:], strict=False):
             if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-                docs[to_camel(field.target.id.rstrip("_"))] = _docstring(after)
+                name, text = field.target.id, _docstring(after)
+                for listing in get_args(hints[name]):
+                    if isinstance(listing, Listing):
+                        text = text.replace("{}", listing.text)
+                docs[to_camel(name.rstrip("_"))] = text
     return docs
 
 

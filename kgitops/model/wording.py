@@ -24,6 +24,12 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {plural}"
 
 
+def enumerated(words: Iterable[str], last: str = "or") -> str:
+    """``a``, ``a or b``, ``a, b or c``."""
+    *others, end = words
+    return f"{', '.join(others)} {last} {end}" if others else end
+
+
 def format_version_text(version: object) -> str:
     """``is of format version '2.0'``, or ``has no format version``, of a file."""
     if version is None:

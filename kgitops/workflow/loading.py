@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,16 +19,12 @@ from kgitops.manifests.project_file import load_project
 from kgitops.manifests.reading import ManifestCache
 from kgitops.model.errors import FindingsError, UsageError
 from kgitops.model.json.declared import (
-    ONLY_CONFIGS,
-    AnyDesired,
     DesiredAcl,
-    DesiredGroup,
     DesiredLink,
     DesiredMember,
     DesiredObject,
     DesiredQuota,
     DesiredTopic,
-    DesiredUser,
     DesiredVirtualCluster,
 )
 from kgitops.model.source import Finding, Severity
@@ -251,14 +247,24 @@ def _merged(by_cluster: Mapping[str, Sequence[Finding]]) -> tuple[Finding, ...]:
     return tuple(sorted(merged, key=lambda finding: finding.sort_key))
 
 
+_WITH_OWN_WORDS = (
+    DesiredTopic,
+    DesiredAcl,
+    DesiredQuota,
+    DesiredVirtualCluster,
+    DesiredLink,
+    DesiredMember,
+)
+_OTHERS = tuple(kind for kind in get_args(DesiredObject) if kind not in _WITH_OWN_WORDS)
+
+
 def _counts(desired: DesiredState, bundle: Bundle) -> Mapping[str, int]:
     virtual = {
         "virtual clusters": len(desired.of(DesiredVirtualCluster)),
         "links": len(desired.of(DesiredLink)),
         "members": len(desired.of(DesiredMember)),
     }
-    kinds: tuple[type[AnyDesired], ...] = (DesiredUser, DesiredGroup, *ONLY_CONFIGS)
-    others = {kind.kind.plural: len(desired.of(kind)) for kind in kinds}
+    others = {kind.kind.plural: len(desired.of(kind)) for kind in _OTHERS}
     return {
         **{name: count for name, count in virtual.items() if count},
         "topics": len(desired.of(DesiredTopic)),

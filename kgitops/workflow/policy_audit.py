@@ -66,8 +66,8 @@ class AuditedObject(Struct, frozen=True, kw_only=True):
 class PolicyAudit(Struct, frozen=True, kw_only=True):
     """The objects of a cluster that break policies, by address; ``judged`` were asked about.
 
-    ``users``: the users who log in were known, and judged. ``unread`` has the reasons why groups,
-    client metrics or configs of brokers were not.
+    ``users``: the users who log in were known, and judged. ``unread`` has the reasons why resources
+    with configs were not.
     """
 
     cluster: str
@@ -88,8 +88,7 @@ def audit_policies(
 ) -> PolicyAudit:
     """Ask the policies about each object of the cluster, as if it were made now as it is.
 
-    Of groups, client metrics and brokers these are all that have configs: policies judge nothing
-    else of them.
+    A group or another resource without configs is left out: policies judge nothing else of it.
 
     Raises:
         UnreachableError: the cluster can't be read.

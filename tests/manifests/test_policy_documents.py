@@ -271,7 +271,7 @@ WRONG: dict[str, tuple[str, str, str]] = {
     "a name alone": (
         with_address("orders"),
         "6:12",
-        "'orders' is not an address; copy it from a plan: topic/NAME, acl/…",
+        "'orders' is not an address; copy it from a plan: topic/NAME, group/NAME",
     ),
     "a kind alone": (with_address("topic/"), "6:12", "'topic/' is not an address"),
     "half an ACL": (with_address("acl/User:a/Allow"), "6:12", "is not an address"),

@@ -60,6 +60,12 @@ class FreeText:
     """Marks a field without names: free text, paths, passwords. Any other text is a name."""
 
 
+class Listing(Struct, frozen=True):
+    """The text that stands in the field's description instead of ``{}``."""
+
+    text: str
+
+
 class NotNull:
     """An optional field: it may be left out, but null is refused."""
 

@@ -2,20 +2,20 @@
 
 from typing import Annotated, Literal
 
-from kgitops.manifests.kinds.fields import FreeText, NotNull, Text, manifest
+from kgitops.manifests.kinds.fields import FreeText, Listing, NotNull, Text, manifest
 from kgitops.manifests.kinds.parts import Metadata
+from kgitops.model.resources.kinds import DECLARABLE_IN_WORDS, NAMED_KINDS
+from kgitops.model.wording import enumerated
 
 
 @manifest
 class TombstoneTarget:
     """The object: its address, or kind and name."""
 
-    address: Annotated[Text | None, NotNull()] = None
-    """The address, as a plan shows it: topic/orders, acl/…, quota/…, user/…, group/…,
-    client-metrics/…, broker-config/…, vc/…."""
-    kind: Annotated[Text | None, NotNull()] = None
-    """Topic, User, VirtualCluster, TopicLink, ConsumerGroup, ClientMetrics or BrokerConfig; others
-    are named by address."""
+    address: Annotated[Text | None, NotNull(), Listing(DECLARABLE_IN_WORDS)] = None
+    """The address, as a plan shows it: {}."""
+    kind: Annotated[Text | None, NotNull(), Listing(enumerated(NAMED_KINDS))] = None
+    """{}; others are named by address."""
     name: Annotated[Text | None, NotNull()] = None
     """The object's name."""
     virtual_cluster: Annotated[Text | None, NotNull()] = None

@@ -14,6 +14,7 @@ from kgitops.manifests.kinds.fields import REFUSED, FreeText, NotNull, Text, man
 from kgitops.manifests.kinds.parts import RuleMetadata
 from kgitops.manifests.yaml.document import shown
 from kgitops.model.resources.addresses import is_address
+from kgitops.model.resources.kinds import ADDRESSES_IN_WORDS
 from kgitops.model.wording import nearest
 
 API_NAMES = (
@@ -152,8 +153,7 @@ class Address(_Checked):
         if not is_address(text):
             raise _refused(
                 f"{shown(text)} is not an address",
-                "copy it from a plan: topic/NAME, acl/…, quota/…, user/NAME, group/NAME, "
-                "client-metrics/NAME, broker-config/ID, broker/ID or vc/…",
+                f"copy it from a plan: {ADDRESSES_IN_WORDS}",
             )
         return text
 

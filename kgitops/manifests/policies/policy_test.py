@@ -19,6 +19,7 @@ from kgitops.manifests.kinds.fields import (
     ErrorText,
     IntKeys,
     IntRange,
+    Listing,
     NotNull,
     Number,
     PartitionId,
@@ -29,8 +30,10 @@ from kgitops.manifests.kinds.fields import (
 from kgitops.manifests.kinds.parts import AclResource, EntityName, RuleMetadata
 from kgitops.manifests.kinds.topic_profile import ConfigValue
 from kgitops.model.resources.acls import Operation, PatternType, PermissionType
-from kgitops.model.resources.config_resources import ConfigResourceType
+from kgitops.model.resources.config_resources import JUDGED_RESOURCES, ConfigResourceType
+from kgitops.model.resources.kinds import JUDGED_RESOURCES_IN_WORDS
 from kgitops.model.resources.users import DEFAULT_ITERATIONS, ScramMechanism
+from kgitops.model.wording import enumerated
 
 Assignments = Annotated[dict[PartitionId, list[BrokerId]] | None, IntKeys()]
 _BROKERS = ErrorText("a number of brokers or a list of {id, rack}", "write for example 3")
@@ -256,15 +259,16 @@ class AlterUserStep:
 
 @manifest
 class AlterConfigResourceStep:
-    """Configs of a group or of client metrics to alter; alterBroker has those of a broker."""
+    """Configs of a group or another resource to alter; alterBroker has those of a broker."""
 
     resource_type: Annotated[
         ConfigResourceType,
         EnumName(ConfigResourceType, without=(ConfigResourceType.BROKER,)),
+        Listing(enumerated(JUDGED_RESOURCES)),
     ]
-    """GROUP or CLIENT_METRICS."""
+    """{}."""
     resource_name: Text
-    """The group's id, or the name of the subscription."""
+    """The resource's name, such as the group's id."""
     configs: Annotated[dict[str, ConfigChange], MinLen(1)]
     """Config key to its new value; null removes the key."""
 
@@ -379,8 +383,10 @@ class RequestStep:
     """Configs of a broker to alter."""
     alter_user_scram_credentials: Annotated[AlterUserStep | None, NotNull()] = None
     """A mechanism of a user to set or to remove."""
-    alter_config_resource: Annotated[AlterConfigResourceStep | None, NotNull()] = None
-    """Configs of a group or of client metrics to alter."""
+    alter_config_resource: Annotated[
+        AlterConfigResourceStep | None, NotNull(), Listing(JUDGED_RESOURCES_IN_WORDS)
+    ] = None
+    """Configs of {} to alter."""
     alter_consumer_group_offsets: Annotated[AlterConsumerGroupOffsetsStep | None, NotNull()] = None
     """Offsets of a consumer group to set."""
     delete_consumer_group: Annotated[DeleteConsumerGroupStep | None, NotNull()] = None

@@ -52,6 +52,10 @@ class ConfigResourceType(StrEnum):
     BROKER = "BROKER"
 
 
+JUDGED_RESOURCES = tuple(it for it in ConfigResourceType if it is not ConfigResourceType.BROKER)
+"""The types whose configs policies judge as AlterConfigResource; for brokers it is AlterBroker."""
+
+
 class FoundConfigs(Struct, frozen=True, kw_only=True):
     """The configs of client metrics, of a broker or of all brokers; there is at least one."""
 

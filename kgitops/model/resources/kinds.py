@@ -12,9 +12,13 @@ from typing import Self
 from msgspec import Struct
 
 from kgitops.model.resources.acls import Operation, PatternType, PermissionType, ResourceType
-from kgitops.model.resources.config_resources import ALL_BROKERS, ConfigResourceType
+from kgitops.model.resources.config_resources import (
+    ALL_BROKERS,
+    JUDGED_RESOURCES,
+    ConfigResourceType,
+)
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER
-from kgitops.model.wording import counted
+from kgitops.model.wording import counted, enumerated
 
 _PART = r"(?:[^%/@,=\x00-\x1f\x7f-\x9f]|%[0-9A-F]{2})+"
 _ACL = (
@@ -86,6 +90,16 @@ class AddressForm(Struct, frozen=True):
         return self.segment if self.scoped else UNSCOPED.get(self.segment, self.segment)
 
     @property
+    def plural(self) -> str:
+        """``quotas``, ``client metrics``."""
+        return counted(2, self.noun).removeprefix("2 ")
+
+    @property
+    def example(self) -> str:
+        """``topic/NAME``, ``acl/…``."""
+        return f"{self.segment}/{'NAME' if self.by_name else '…'}"
+
+    @property
     def declarable(self) -> bool:
         """True for what a document declares outside of virtual clusters."""
         return not self.scoped and self.kind not in (Kind.BROKER, Kind.VIRTUAL_CLUSTER)
@@ -139,8 +153,15 @@ RESOURCES: Mapping[ConfigResourceType, AddressForm] = {
     form.resource: form for form in FORMS if form.resource is not None
 }
 """The addresses of config resources, by their type."""
-*_OTHERS, _LAST = (counted(2, form.noun).removeprefix("2 ") for form in RESOURCES.values())
-RESOURCES_IN_WORDS = f"{', '.join(_OTHERS)} and {_LAST}"
+RESOURCES_IN_WORDS = enumerated((form.plural for form in RESOURCES.values()), "and")
+JUDGED_RESOURCES_IN_WORDS = enumerated(RESOURCES[it].plural for it in JUDGED_RESOURCES)
+NAMED_KINDS = tuple(dict.fromkeys(form.kind for form in FORMS if form.by_name))
+"""The kinds of which the kind and a name are enough to tell one object."""
+_NOT_IN_VC = [it for it in FORMS if not it.scoped and it.kind is not Kind.VIRTUAL_CLUSTER]
+ADDRESSES_IN_WORDS = enumerated((*(it.example for it in _NOT_IN_VC), "vc/…"))
+"""``topic/NAME, acl/…, broker/… or vc/…``."""
+DECLARABLE_IN_WORDS = enumerated((*(it.example for it in _NOT_IN_VC if it.declarable), "vc/…"))
+"""The addresses of what documents declare."""
 RESOURCE_OF: Mapping[Kind, ConfigResourceType] = {form.kind: it for it, form in RESOURCES.items()}
 
 

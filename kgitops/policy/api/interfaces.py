@@ -325,7 +325,7 @@ class UserManagementPolicy(Configurable, ABC):
 
 
 class ConfigResourceManagementPolicy(Configurable, ABC):
-    """Judges configs of groups and of client metrics, where only kgitops enforces it."""
+    """Judges configs of groups and of other resources but brokers; only kgitops enforces it."""
 
     @abstractmethod
     def validate_alter_config_resource(

@@ -8,8 +8,11 @@ from typing import Any
 from msgspec import Struct
 
 from kgitops.model.resources import quotas
+from kgitops.model.resources.config_resources import JUDGED_RESOURCES
+from kgitops.model.resources.kinds import JUDGED_RESOURCES_IN_WORDS
 from kgitops.model.resources.quotas import ClientQuotaEntity
 from kgitops.model.resources.topic_configs import normal_value
+from kgitops.model.wording import enumerated
 from kgitops.policy.api import requests as policy_requests
 from kgitops.policy.api.interfaces import ClusterState
 from kgitops.policy.cel.functions import BOOL, DOUBLE, INT, STRING, Type, list_of, map_of, record
@@ -300,10 +303,10 @@ def _offsets(request: policy_requests.AlterConsumerGroupOffsetsRequest, _: Clust
 
 _GROUP = RecordField(STRING, "The group's id.")
 CONFIG_RESOURCE = Record(
-    "configs of a group or of client metrics",
+    f"configs of {JUDGED_RESOURCES_IN_WORDS}",
     {
-        "resourceType": RecordField(STRING, "GROUP or CLIENT_METRICS."),
-        "resourceName": RecordField(STRING, "The group's id, or the name of the subscription."),
+        "resourceType": RecordField(STRING, f"{enumerated(JUDGED_RESOURCES)}."),
+        "resourceName": RecordField(STRING, "The resource's name, such as the group's id."),
         "requestedConfigs": RecordField(
             map_of(STRING.or_null),
             "Only the configs that the request names, as text; null for a key that it removes.",

@@ -12,7 +12,11 @@ from kgitops.model.cluster_state import Broker
 from kgitops.model.cluster_state import ClusterState as Snapshot
 from kgitops.model.errors import FindingsError
 from kgitops.model.resources.acls import CLUSTER_NAME
-from kgitops.model.resources.config_resources import ALL_BROKERS, ConfigResourceType
+from kgitops.model.resources.config_resources import (
+    ALL_BROKERS,
+    JUDGED_RESOURCES,
+    ConfigResourceType,
+)
 from kgitops.model.resources.groups import TopicOffsets
 from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.quotas import (
@@ -430,8 +434,7 @@ def _users() -> Iterator[Sample]:
 def _config_resources(keys: tuple[str, ...]) -> Iterator[Sample]:
     ones: dict[str, str | None] = dict.fromkeys(keys, "1")
     gone: dict[str, str | None] = dict.fromkeys(keys)
-    # Those of brokers are judged as AlterBroker.
-    for kind in (ConfigResourceType.GROUP, ConfigResourceType.CLIENT_METRICS):
+    for kind in JUDGED_RESOURCES:
         for named, racks in ((ones, True), (gone, False)):
             request = req.AlterConfigResourceRequest(
                 resource_type=kind, resource_name=_NAME, configs=named

@@ -134,7 +134,7 @@ ROOTS: Mapping[str, str] = MappingProxyType(
         "requested": "The whole object as it would be afterwards; null where it would be gone.",
         "current": "The object as it is; null where there is none.",
         "change": "What differs between the two; null for ACLs, links, deletions of records, "
-        "groups, client metrics, and virtual clusters that come or go.",
+        "groups, other resources with configs, and virtual clusters that come or go.",
         "cluster": "The cluster before the request.",
         "principal": "Who asks.",
     }

@@ -46,8 +46,8 @@ class PolicyInput(Struct, frozen=True, kw_only=True):
 
     ``name`` is what patterns match: a topic's or a link's name, in its virtual cluster where it is
     in one (VC-065); the name of an ACL's resource, the quota's entity as in its address, a broker's
-    id, a user's name, a group's id, the name of client metrics, a virtual cluster's name, also
-    where one of its members is altered.
+    id, a user's name, a group's id, another resource's name, a virtual cluster's name, also where
+    one of its members is altered.
     """
 
     api: str
