@@ -1,7 +1,5 @@
 """What must know every kind knows each, and addresses are read as they are written."""
 
-import tomllib
-from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -16,7 +14,6 @@ from kgitops.model.json.declared import DesiredClientMetrics, DesiredObject, sor
 from kgitops.model.resources.addresses import is_address, kind_of, object_name
 from kgitops.model.resources.kinds import FORMS, KIND_OF_SORT, Kind, is_declarable
 
-ROOT = Path(__file__).parents[2]
 DECLARED = {kind for kind in Kind if kind is not Kind.BROKER}
 
 
@@ -32,12 +29,6 @@ def test_every_kind_has_an_address_a_document_a_list_and_a_record() -> None:
 @pytest.mark.parametrize("kind", OBJECT_KINDS)
 def test_the_module_of_a_kind_has_every_hook(kind: str) -> None:
     assert kind_class(kind).declares.kind == kind
-
-
-def test_the_layers_keep_each_kind_apart_from_the_others() -> None:
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
-    (modules,) = (it["modules"] for it in settings["contracts"] if it["id"] == "plan-kinds")
-    assert {*modules} == {f"kgitops.{KINDS[kind]}" for kind in OBJECT_KINDS}
 
 
 def test_a_kind_without_a_hook_is_named_with_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
