@@ -1,6 +1,6 @@
 """Finds objects of requests and preconditions in a cluster's state, by their addresses."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from urllib.parse import unquote
 
 from msgspec import Struct
@@ -26,7 +26,7 @@ from kgitops.model.resources.addresses import (
 )
 from kgitops.model.resources.config_resources import ALL_BROKERS, FoundConfigs
 from kgitops.model.resources.groups import FoundGroup
-from kgitops.model.resources.kinds import FORMS, Kind
+from kgitops.model.resources.kinds import FORMS, READ_BY_NAME, Kind
 from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity, ClientQuotaState
 from kgitops.model.resources.topics import TopicState
 from kgitops.model.resources.users import FoundUser
@@ -217,11 +217,6 @@ Object = (
 )
 
 
-READ_BY_NAME: Mapping[str, Kind] = {
-    "user": Kind.USER,
-    **{form.segment: form.kind for form in FORMS if form.resource is not None},
-}
-"""The kinds that are read by name, by the segment of their addresses, in the order of reading."""
 _OF_BROKERS = frozenset(form.kind for form in FORMS if form.of_brokers)
 
 
@@ -236,9 +231,9 @@ def with_objects(cluster: Cluster, state: ClusterState, addresses: Iterable[str]
         segment, _, name = address.partition("/")
         if segment in names:
             names[segment].add(unquote(name))
-    for segment, kind in READ_BY_NAME.items():
-        if possible := possible_names(kind, names[segment], state):
-            state = state.with_objects(cluster.read(kind, possible), kind)
+    for segment, form in READ_BY_NAME.items():
+        if possible := possible_names(form.kind, names[segment], state):
+            state = state.with_objects(cluster.read(form.kind, possible), form.kind)
     return state
 
 

@@ -5,13 +5,14 @@ The use of topics is asked for where it matters: docs/decisions/0010.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from typing import get_args
 
 from msgspec.structs import replace
 
 from kgitops.apply.journal.damage import require_sound
 from kgitops.apply.journal.reading import latest_values
 from kgitops.apply.lock_claims import live_claim
-from kgitops.apply.objects import READ_BY_NAME, possible_names, with_objects
+from kgitops.apply.objects import possible_names, with_objects
 from kgitops.apply.run.reading import capabilities_for
 from kgitops.apply.run.resume import newest_unfinished, pending_undo_requests
 from kgitops.apply.steps import RecordedOutcome
@@ -25,13 +26,14 @@ from kgitops.model.json.declared import (
     CONFIGURED,
     DesiredAcl,
     DesiredGroup,
+    DesiredObject,
     DesiredTopic,
     DesiredUser,
     OffsetReset,
 )
 from kgitops.model.resources.addresses import user_address
 from kgitops.model.resources.config_resources import ConfigResourceType
-from kgitops.model.resources.kinds import RESOURCES, Kind
+from kgitops.model.resources.kinds import READ_BY_NAME, Kind
 from kgitops.model.resources.topic_configs import is_throttle
 from kgitops.plan.context import selected
 from kgitops.plan.document.documents import RunToResume
@@ -40,7 +42,12 @@ from kgitops.plan.ownership import OwnershipStatus, build_ownership
 from kgitops.workflow.project.selection import Workspace
 
 _USERS = "user/"
-_CONFIGURED = tuple(f"{form.segment}/" for form in RESOURCES.values())
+_OWN = tuple(form for form in READ_BY_NAME.values() if form.kind is not Kind.USER)
+"""Objects that are read by name only if the project declares or manages them."""
+_OWN_SEGMENTS = tuple(f"{form.segment}/" for form in _OWN)
+_OWN_CLASSES = tuple(
+    kind for kind in get_args(DesiredObject) if kind.kind in {form.kind for form in _OWN}
+)
 
 
 def find_run_to_resume(cluster: Cluster, workspace: Workspace) -> RunToResume | None:
@@ -95,8 +102,8 @@ def with_declared_objects(
     known = Kind.USER in current.asked
     users = () if known else map(user_address, _concerned_users(desired, current))
     owners = current.registry.owners if current.registry else {}
-    recorded = [address for address in owners if address.startswith(_CONFIGURED)]
-    declared = [item for kind in CONFIGURED for item in desired.of(kind)]
+    recorded = [address for address in owners if address.startswith(_OWN_SEGMENTS)]
+    declared = [item for kind in _OWN_CLASSES for item in desired.of(kind)]
     if not recorded and not declared:
         return with_objects(cluster, current, users)
     ownership = build_ownership(desired.project, current.registry)
@@ -224,7 +231,7 @@ def with_all_objects(
     """
     ownership = build_ownership(project, current.registry)
     unread: dict[Kind, str] = {}
-    for kind in READ_BY_NAME.values():
+    for kind in (form.kind for form in READ_BY_NAME.values()):
         try:
             found = cluster.read(kind)  # brokers may have joined since the state was read
             possible = possible_names(kind, (it.name for it in found), current)
@@ -232,5 +239,5 @@ def with_all_objects(
         except UnreachableError as error:
             others = "" if kind is Kind.USER else " that this project does not manage"
             unread[kind] = f"{kind.plural.capitalize()}{others} are left out: {error}"
-    mine = frozenset(ownership.mine(*(form.sort for form in RESOURCES.values())))
+    mine = frozenset(ownership.mine(*(form.sort for form in _OWN)))
     return with_objects(cluster, current, mine - current.objects.keys()), unread

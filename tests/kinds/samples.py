@@ -245,14 +245,10 @@ HELD_IN = {
     "TopicLink": "virtual_clusters",
     "Acl": "acls",
     "ClientQuota": "quotas",
-    "User": "objects",
-    "ConsumerGroup": "objects",
-    "ClientMetrics": "objects",
-    "BrokerConfig": "objects",
     "VirtualCluster": "virtual_clusters",
     "VirtualClusterBinding": "virtual_clusters",
 }
-"""Kind to the part of a cluster's state that holds its objects."""
+"""Kind to the part of a cluster's state that holds its objects, unless that is ``objects``."""
 
 LOST = {
     "Topic": "topics are deleted",

@@ -33,17 +33,19 @@ from msgspec.structs import replace
 from kgitops.apply.rights.owner_records import recorded_declaration
 from kgitops.cluster.connect import connect
 from kgitops.cluster.embedded.adapter import EmbeddedCluster
+from kgitops.desired.state import Project as ProjectState
 from kgitops.desired.state import digest
 from kgitops.fleet.tables.desired_rows import desired_rows
 from kgitops.manifests.kind_models import KINDS
 from kgitops.manifests.policies.policy import API_NAMES
+from kgitops.model.cluster_state import Capabilities, VirtualClusterSupport
 from kgitops.model.json.declared import check_declaration
 from kgitops.model.json.strict import ShapeError
 from kgitops.model.registry import Json
 from kgitops.model.resources.addresses import object_name, split_scoped_address
 from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.verdict import ExitCode
-from kgitops.plan.planner import base_of
+from kgitops.plan.planner import base_of, make_plan
 from kgitops.policy.cel.objects import CONFIG_RESOURCE
 from kgitops.policy.cel.rule import samples
 from kgitops.serve.background import serving
@@ -323,13 +325,31 @@ def test_a_plan_that_names_another_object_is_refused(story: Story, kind: str) ->
 
 
 @each_kind
+def test_a_project_that_does_not_declare_it_keeps_it(story: Story, kind: str) -> None:
+    """It is planned because the cluster has it, without documents and records."""
+    there = {it for it in ADDRESSES[kind] if not it.startswith(NOTHING_TO_JUDGE)}
+    current = replace(story.states[0], registry=None)
+    nothing = replace(
+        story.desired.with_objects(()), project=ProjectState(name="other"), tombstones=()
+    )
+    capabilities = Capabilities(
+        backend="embedded", validation={}, virtual_clusters=VirtualClusterSupport.NATIVE
+    )
+    plan = make_plan(nothing, current, target_name="local", capabilities=capabilities)
+    # Without a record a topic of a virtual cluster is but a link.
+    links = {it.replace("/topic/", "/link/") for it in there}
+    assert {row.address for row in plan.kept} & (there | links) in (there, links)
+
+
+@each_kind
 def test_the_digest_of_the_cluster_covers_it(story: Story, kind: str) -> None:
     before, after = story.states
-    part = getattr(before, HELD_IN[kind])
-    if HELD_IN[kind] == "objects":
+    held_in = HELD_IN.get(kind, "objects")
+    part = getattr(before, held_in)
+    if held_in == "objects":
         part = {key: it for key, it in part.items() if kind_of(key) == kind}
         part |= {key: it for key, it in after.objects.items() if kind_of(key) != kind}
-    without = replace(after, **{HELD_IN[kind]: part})
+    without = replace(after, **{held_in: part})
     assert base_of(without).digest != base_of(after).digest
 
 

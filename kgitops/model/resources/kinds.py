@@ -73,6 +73,7 @@ class AddressForm(Struct, frozen=True):
     ``noun`` is what people call the object, ``name`` the pattern of its encoded name. The kind and
     a name are enough to tell one object where addresses are ``by_name``. A ``resource`` has configs
     in Kafka by its type and name; one ``of_brokers`` exists as long as the broker of that name.
+    Resources, and other objects that are ``asked`` for, are read by their names.
     """
 
     kind: Kind
@@ -83,6 +84,7 @@ class AddressForm(Struct, frozen=True):
     name: str = _PART
     resource: ConfigResourceType | None = None
     of_brokers: bool = False
+    asked: bool = False
 
     @property
     def sort(self) -> str:
@@ -136,7 +138,7 @@ FORMS = (
         name=rf"{_CLIENTS}|ip={_PART}|{VIRTUAL_CLUSTER}={_PART}",
     ),
     AddressForm(Kind.QUOTA, "quota", "quota", by_name=False, name=_CLIENTS, scoped=True),
-    AddressForm(Kind.USER, "user", "user"),
+    AddressForm(Kind.USER, "user", "user", asked=True),
     AddressForm(
         Kind.BROKER_CONFIG,
         "broker-config",
@@ -153,6 +155,12 @@ RESOURCES: Mapping[ConfigResourceType, AddressForm] = {
     form.resource: form for form in FORMS if form.resource is not None
 }
 """The addresses of config resources, by their type."""
+READ_BY_NAME: Mapping[str, AddressForm] = {
+    form.segment: form
+    for form in sorted(FORMS, key=lambda form: form.resource is not None)
+    if form.asked or form.resource is not None
+}
+"""The objects that are read by kind and name, by segment, in the order of reading."""
 RESOURCES_IN_WORDS = enumerated((form.plural for form in RESOURCES.values()), "and")
 JUDGED_RESOURCES_IN_WORDS = enumerated(RESOURCES[it].plural for it in JUDGED_RESOURCES)
 NAMED_KINDS = tuple(dict.fromkeys(form.kind for form in FORMS if form.by_name))
