@@ -5,7 +5,7 @@ Duplicates, names that collide, and Tombstones of declared objects are found her
 
 from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
-from typing import TYPE_CHECKING, TypeGuard, assert_never
+from typing import TYPE_CHECKING, TypeGuard
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -27,7 +27,6 @@ from kgitops.desired.state import DesiredState, ManagedScope, Project, Safety, d
 from kgitops.desired.virtual_clusters import (
     check_links,
     check_members,
-    cluster_source,
     warn_of_ineffective,
     warn_of_other_clusters,
 )
@@ -36,18 +35,7 @@ from kgitops.manifests.load import Manifest, ManifestSet
 from kgitops.manifests.project_file import WrittenDefaults
 from kgitops.manifests.yaml.document import Document, DocumentPart, shown
 from kgitops.model.errors import FindingsError
-from kgitops.model.json.declared import (
-    DesiredAcl,
-    DesiredConfigs,
-    DesiredLink,
-    DesiredMember,
-    DesiredObject,
-    DesiredQuota,
-    DesiredTopic,
-    DesiredUser,
-    DesiredVirtualCluster,
-    Tombstone,
-)
+from kgitops.model.json.declared import DesiredAcl, DesiredObject, DesiredTopic, Tombstone
 from kgitops.model.resources.addresses import (
     kind_of,
     named_address,
@@ -104,7 +92,7 @@ def _report_twice(
 ) -> None:
     findings.error(
         document,
-        _place_of_name(desired),
+        desired.named_at,
         f"{desired.address} is declared already at {first.source}",
         "keep one of the two documents, or take this object out of one of them",
     )
@@ -182,26 +170,6 @@ def _first_within(declared: Iterable[str]) -> dict[str, str]:
         if scope is not None and not scope.prefixed:
             first.setdefault(virtual_cluster_address(scope.virtual_cluster), address)
     return first
-
-
-def _place_of_name(desired: DesiredObject) -> Path:
-    match desired:
-        case (
-            DesiredTopic()
-            | DesiredUser()
-            | DesiredVirtualCluster()
-            | DesiredLink()
-            | DesiredConfigs()
-        ):
-            return ("metadata", "name")
-        case DesiredAcl():
-            return ("spec", "resource")
-        case DesiredQuota():
-            return ("spec", "entity")
-        case DesiredMember():
-            return cluster_source(desired)
-        case other:
-            assert_never(other)
 
 
 if TYPE_CHECKING:

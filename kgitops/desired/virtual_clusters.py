@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import assert_never
 
 from msgspec import Struct, field
 
@@ -10,13 +9,10 @@ from kgitops.desired.findings import Declaration, DeclaredObject, Findings, Path
 from kgitops.manifests.yaml.document import DocumentPart, shown
 from kgitops.model.json.declared import (
     DesiredAcl,
-    DesiredConfigs,
     DesiredLink,
     DesiredMember,
-    DesiredObject,
     DesiredQuota,
     DesiredTopic,
-    DesiredUser,
     DesiredVirtualCluster,
     MembersMode,
 )
@@ -36,12 +32,6 @@ from kgitops.model.resources.virtual_clusters import (
 )
 
 _NOUNS = {EntityType.USER: "user", EntityType.CLIENT_ID: "client id"}
-_NAMED_IN: dict[EntityType, Path] = {
-    EntityType.GROUP: ("metadata", "name"),
-    EntityType.USER: ("spec", "user"),
-    EntityType.CLIENT_ID: ("spec", "clientId"),
-    EntityType.TRANSACTIONAL_ID: ("spec", "transactionalId"),
-}
 
 
 def check_members(objects: Sequence[DeclaredObject], findings: Findings) -> None:
@@ -57,7 +47,7 @@ def check_members(objects: Sequence[DeclaredObject], findings: Findings) -> None
             if first.virtual_cluster != desired.virtual_cluster:
                 findings.error(
                     document,
-                    cluster_source(desired),
+                    desired.named_at,
                     f"the {_NOUNS[desired.entity_type]} {desired.name} belongs to "
                     f"{first.virtual_cluster} ({where.source}), and to one virtual cluster at most",
                     "remove it from one of the two",
@@ -72,11 +62,6 @@ def check_members(objects: Sequence[DeclaredObject], findings: Findings) -> None
                     "let one of the two adopt it",
                 )
     _check_removed_acls(objects, findings)
-
-
-def cluster_source(member: DesiredMember) -> Path:
-    """Path of the member's name in a document of its own; an item of a list has no such path."""
-    return _NAMED_IN[member.entity_type]
 
 
 def _field(document: Declaration, name: str) -> Path:
@@ -119,7 +104,7 @@ def check_links(objects: Sequence[DeclaredObject], findings: Findings) -> None:
     names: dict[LocalName, tuple[_Named, Declaration]] = {}
     global_topics: set[str] = set()
     for desired, document in objects:
-        local = _local(desired)
+        local = desired.local
         if isinstance(desired, DesiredTopic) and local is None:
             global_topics.add(desired.name)
         elif local is not None and isinstance(desired, DesiredTopic | DesiredLink):
@@ -137,16 +122,6 @@ def check_links(objects: Sequence[DeclaredObject], findings: Findings) -> None:
     _warn_of_shadows(names, global_topics, findings)
     _warn_of_collisions(names, findings)
     _warn_of_two_links(names, findings)
-
-
-def _local(desired: DesiredObject) -> LocalName | None:
-    match desired:
-        case DesiredTopic(virtual_cluster=str() as scope, name=name):
-            return LocalName(scope, name)
-        case DesiredLink(local=local):
-            return local
-        case _:
-            return None
 
 
 def _check_target(
@@ -282,7 +257,7 @@ def warn_of_ineffective(objects: Sequence[DeclaredObject], findings: Findings) -
 
 def warn_of_other_clusters(objects: Sequence[DeclaredObject], findings: Findings) -> None:
     """Warn of ACLs on a cluster resource that is not Kafka's and that is not declared."""
-    declared = {name for item, _ in objects if (name := _virtual_cluster(item)) is not None}
+    declared = {item.of_virtual_cluster for item, _ in objects} - {None}
     reported: set[Declaration] = set()
     for desired, document in objects:
         if not isinstance(desired, DesiredAcl) or document in reported:
@@ -306,28 +281,6 @@ def warn_of_other_clusters(objects: Sequence[DeclaredObject], findings: Findings
             f"{'' if pattern else 'of that name '}is in these manifests",
             f"write {CLUSTER_NAME} if you mean the cluster itself",
         )
-
-
-def _virtual_cluster(item: DesiredObject) -> str | None:
-    """Return the virtual cluster that an object is, or belongs to."""
-    match item:
-        case DesiredVirtualCluster(name=name):
-            return name
-        case DesiredTopic(virtual_cluster=name) | DesiredMember(virtual_cluster=name):
-            return name
-        case DesiredUser(virtual_cluster=name):
-            return name
-        case DesiredLink(local=local):
-            return local.virtual_cluster
-        case DesiredQuota(entity=entity):
-            return dict(entity).get(VIRTUAL_CLUSTER)
-        case DesiredAcl(binding=binding):
-            literal = binding.virtual_cluster_pattern_type is PatternType.LITERAL
-            return binding.virtual_cluster if binding.scoped and literal else None
-        case DesiredConfigs():
-            return None
-        case other:
-            assert_never(other)
 
 
 def _members(objects: Sequence[DeclaredObject]) -> _Members:
@@ -391,7 +344,7 @@ def _check_client_id(
     if scope in members.declared and scope not in members.with_users:
         findings.warning(
             document,
-            cluster_source(member),
+            member.named_at,
             f"clients need no proof of the client id {member.name}, and {scope} has no user",
             f"add the users, who log in, to spec.members.users of {scope}",
         )
@@ -400,7 +353,7 @@ def _check_client_id(
         if home != scope:
             findings.warning(
                 document,
-                cluster_source(member),
+                member.named_at,
                 f"{principal} belongs to {home}, also when it comes with the client id "
                 f"{member.name} of {scope}",
                 f"let clients with this client id log in as users of {scope}",

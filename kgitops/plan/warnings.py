@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from kgitops.desired.declared_lookalikes import TWIN_ADVICE
 from kgitops.desired.lookalikes import appearance, bare_name, is_plain, lookalike_problem
 from kgitops.desired.state import DesiredState
-from kgitops.desired.virtual_clusters import cluster_source
 from kgitops.manifests.value_origin import OriginKind, ValueOrigin, origins_of
 from kgitops.model.cluster_state import Client, ClusterState
 from kgitops.model.json.declared import (
@@ -108,7 +107,7 @@ def _names_of(item: DesiredObject) -> Iterator[_Place]:
                     key = "clientId" if kind == CLIENT_ID else kind
                     yield _Place(name, item, ("spec", "entity", key))
         case DesiredMember():
-            yield _Place(bare_name(item.name), item, tuple(map(str, cluster_source(item))))
+            yield _Place(bare_name(item.name), item, item.named_at)
         case DesiredLink():
             yield _Place(item.local.name, item, ("metadata", "name"))
         case _:

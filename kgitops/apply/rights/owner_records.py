@@ -13,9 +13,7 @@ from kgitops.model.json.declared import (
     OffsetReset,
     check_declaration,
     declared_object,
-    is_default_policy,
     last_applied,
-    own_address,
 )
 from kgitops.model.resources.kinds import Kind
 from kgitops.model.resources.users import MAX_ITERATIONS, MIN_ITERATIONS
@@ -51,7 +49,7 @@ def recorded_declaration(change: Change) -> DesiredObject | None:
     try:
         check_declaration(change.address, change.owner_after)
         item = declared_object(change.address, recorded, RegistrySource(change.address))
-        same = last_applied(item) == recorded and own_address(item) == change.address
+        same = last_applied(item) == recorded and item.own_address == change.address
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ValueError(f"would record something that is not a declaration ({error})") from error
     if not same or not _can_be_written(item):
@@ -61,7 +59,7 @@ def recorded_declaration(change: Change) -> DesiredObject | None:
 
 def _can_be_written(item: DesiredObject) -> bool:
     """Return whether a document can give these values, and the policy is written or the default."""
-    if not (item.deletion_policy_written or is_default_policy(item)):
+    if not (item.deletion_policy_written or item.has_default_policy):
         return False
     match item:
         case DesiredTopic():

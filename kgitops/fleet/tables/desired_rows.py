@@ -37,7 +37,6 @@ from kgitops.model.json.declared import (
     DesiredTopic,
     declared_object,
     last_applied,
-    own_address,
 )
 from kgitops.model.json.strict import ShapeError
 from kgitops.model.resources.addresses import kind_of
@@ -182,7 +181,7 @@ def _objects(rows: Rows, table: pa.Table) -> Iterator[DesiredObject]:
             item = declared_object(address, msgspec.json.decode(declared), place)
             if labels is not None:
                 item = replace(item, labels=decode(dict[str, str], labels, "labels"))
-            own = own_address(item)
+            own = item.own_address
         except (ValueError, KeyError, TypeError) as error:
             raise rows.broken(f"the row of {address} can't be read: {error!r}") from error
         if own != address:

@@ -28,8 +28,8 @@ from kgitops.model.resources.acls import (
     ResourceType,
 )
 from kgitops.model.resources.config_resources import ConfigResourceType
-from kgitops.model.resources.kinds import FORMS, GLOBAL_GROUP, KIND_OF_SORT, Kind
-from kgitops.model.resources.quotas import ClientQuotaEntity
+from kgitops.model.resources.kinds import FORM_OF_NAMED, FORMS, GLOBAL_GROUP, KIND_OF_SORT, Kind
+from kgitops.model.resources.quotas import VIRTUAL_CLUSTER, ClientQuotaEntity
 from kgitops.model.resources.topics import Assignment
 from kgitops.model.resources.users import PasswordSource, ScramMechanism
 from kgitops.model.resources.virtual_clusters import EntityType, LocalName, LoweringOptions
@@ -151,8 +151,40 @@ class AnyDesired(_Located, frozen=True, kw_only=True):
     deletion_policy_written: bool = False
     deletion_policy: DeletionPolicy = DeletionPolicy.DELETE
 
+    @property
+    def named_at(self) -> tuple[str, ...]:
+        """The place in its document that names the object."""
+        return ("metadata", "name")
 
-class DesiredTopic(AnyDesired, frozen=True, kw_only=True):
+    @property
+    def of_virtual_cluster(self) -> str | None:
+        """The virtual cluster that the object is, or belongs to."""
+        scope: str | None = getattr(self, "virtual_cluster", None)
+        return scope
+
+    @property
+    def local(self) -> LocalName | None:
+        """The name that it takes within a virtual cluster."""
+        return None
+
+    @property
+    def has_default_policy(self) -> bool:
+        """True if a document without a deletion policy means the object's."""
+        return self.deletion_policy is default_policy(type(self))
+
+
+class NamedDesired(AnyDesired, frozen=True, kw_only=True):
+    """Base of the declared objects whose address follows from their ``name``."""
+
+    name: str
+
+    @property
+    def own_address(self) -> str:
+        """The address that follows from the declaration itself."""
+        return addresses.named_address(FORM_OF_NAMED[self.kind], self.name)
+
+
+class DesiredTopic(NamedDesired, frozen=True, kw_only=True):
     """A declared topic. Either ``assignment`` is given, or partitions and replication factor.
 
     ``name`` is the local one of a topic that is declared in a ``virtual_cluster``; ``share_with``
@@ -161,7 +193,6 @@ class DesiredTopic(AnyDesired, frozen=True, kw_only=True):
 
     kind = Kind.TOPIC
     scoped = ("virtual_cluster", "share_with")
-    name: str
     partitions: int
     replication_factor: int
     assignment: Assignment | None = field(default=None, name="assignments")
@@ -172,12 +203,39 @@ class DesiredTopic(AnyDesired, frozen=True, kw_only=True):
     virtual_cluster: str | None = None
     share_with: tuple[str, ...] = ()
 
+    @property
+    def local(self) -> LocalName | None:
+        """Its name within its virtual cluster."""
+        return None if self.virtual_cluster is None else LocalName(self.virtual_cluster, self.name)
+
+    @property
+    def own_address(self) -> str:
+        """The address that follows from the declaration itself."""
+        local = self.local
+        return super().own_address if local is None else addresses.local_topic_address(local)
+
 
 class DesiredAcl(AnyDesired, frozen=True, kw_only=True):
     """One declared binding; a document with several principals or operations declares several."""
 
     kind = Kind.ACL
     binding: _Acl
+
+    @property
+    def own_address(self) -> str:
+        """The address that follows from the declaration itself."""
+        return addresses.acl_address(self.binding)
+
+    @property
+    def named_at(self) -> tuple[str, ...]:
+        """The place in its document that names the object."""
+        return ("spec", "resource")
+
+    @property
+    def of_virtual_cluster(self) -> str | None:
+        """The one virtual cluster that it names."""
+        literal = self.binding.virtual_cluster_pattern_type is PatternType.LITERAL
+        return self.binding.virtual_cluster if self.binding.scoped and literal else None
 
 
 class DesiredQuota(AnyDesired, frozen=True, kw_only=True):
@@ -186,6 +244,21 @@ class DesiredQuota(AnyDesired, frozen=True, kw_only=True):
     kind = Kind.QUOTA
     entity: ClientQuotaEntity
     quotas: Mapping[str, float]
+
+    @property
+    def own_address(self) -> str:
+        """The address that follows from the declaration itself."""
+        return addresses.quota_address(self.entity)
+
+    @property
+    def named_at(self) -> tuple[str, ...]:
+        """The place in its document that names the object."""
+        return ("spec", "entity")
+
+    @property
+    def of_virtual_cluster(self) -> str | None:
+        """The virtual cluster that its entity names."""
+        return dict(self.entity).get(VIRTUAL_CLUSTER)
 
 
 class OffsetReset(Struct, frozen=True, kw_only=True):
@@ -202,11 +275,10 @@ class OffsetReset(Struct, frozen=True, kw_only=True):
     topics: tuple[str, ...] = ()
 
 
-class DesiredConfigs(AnyDesired, frozen=True, kw_only=True):
+class DesiredConfigs(NamedDesired, frozen=True, kw_only=True):
     """The declared configs of a ``resource``, which Kafka has by its type and name."""
 
     resource: ClassVar[ConfigResourceType]
-    name: str
     configs: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -238,14 +310,18 @@ class MembersMode(StrEnum):
     ADDITIVE = "additive"
 
 
-class DesiredVirtualCluster(AnyDesired, frozen=True, kw_only=True):
+class DesiredVirtualCluster(NamedDesired, frozen=True, kw_only=True):
     """A declared virtual cluster; its members are objects of their own."""
 
     kind = Kind.VIRTUAL_CLUSTER
-    name: str
     options: LoweringOptions = field(default_factory=LoweringOptions, name="lowering")
     mode: MembersMode = MembersMode.AUTHORITATIVE
     deletion_policy: DeletionPolicy = DeletionPolicy.PROTECT
+
+    @property
+    def of_virtual_cluster(self) -> str:
+        """The virtual cluster itself."""
+        return self.name
 
 
 class DesiredLink(AnyDesired, frozen=True, kw_only=True):
@@ -261,6 +337,19 @@ class DesiredLink(AnyDesired, frozen=True, kw_only=True):
     def local(self) -> LocalName:
         """Its name within its virtual cluster."""
         return LocalName(self.virtual_cluster, self.name)
+
+    @property
+    def own_address(self) -> str:
+        """The address that follows from the declaration itself."""
+        return addresses.member_address(self.virtual_cluster, EntityType.TOPIC, self.name)
+
+
+_NAMED_AT: Mapping[EntityType, tuple[str, ...]] = {
+    EntityType.GROUP: ("metadata", "name"),
+    EntityType.USER: ("spec", "user"),
+    EntityType.CLIENT_ID: ("spec", "clientId"),
+    EntityType.TRANSACTIONAL_ID: ("spec", "transactionalId"),
+}
 
 
 class DesiredMember(AnyDesired, frozen=True, kw_only=True):
@@ -282,6 +371,23 @@ class DesiredMember(AnyDesired, frozen=True, kw_only=True):
     adopt: str | None = None
     copy_offsets: bool = True
 
+    @property
+    def own_address(self) -> str:
+        """The address that follows from the declaration itself."""
+        return addresses.member_address(self.virtual_cluster, self.entity_type, self.name)
+
+    @property
+    def named_at(self) -> tuple[str, ...]:
+        """The place of its name in a document of its own; an item of a list has no such place."""
+        return _NAMED_AT[self.entity_type]
+
+    @property
+    def has_default_policy(self) -> bool:
+        """True if a document without a deletion policy means the object's; for groups two do."""
+        if self.entity_type is EntityType.GROUP:
+            return self.deletion_policy in (DeletionPolicy.ORPHAN, DeletionPolicy.DELETE)
+        return super().has_default_policy
+
 
 class DesiredCredential(Struct, frozen=True, kw_only=True):
     """One declared mechanism of a user; another ``version`` sets the password again."""
@@ -291,12 +397,11 @@ class DesiredCredential(Struct, frozen=True, kw_only=True):
     version: str | None = None
 
 
-class DesiredUser(AnyDesired, frozen=True, kw_only=True):
+class DesiredUser(NamedDesired, frozen=True, kw_only=True):
     """A declared user who logs in by SCRAM; one of a ``virtual_cluster`` must be its member."""
 
     kind = Kind.USER
     scoped = ("virtual_cluster",)
-    name: str
     credentials: Mapping[ScramMechanism, DesiredCredential] = field(name="scram")
     virtual_cluster: str | None = None
     deletion_policy: DeletionPolicy = DeletionPolicy.PROTECT
@@ -333,36 +438,6 @@ class Tombstone(_Located, frozen=True, kw_only=True):
 
 
 # The records
-
-
-def own_address(declared: DesiredObject) -> str:
-    """The address that follows from the declaration itself."""
-    match declared:
-        case DesiredTopic(virtual_cluster=str() as scope):
-            return addresses.local_topic_address(LocalName(scope, declared.name))
-        case DesiredTopic():
-            return addresses.topic_address(declared.name)
-        case DesiredAcl():
-            return addresses.acl_address(declared.binding)
-        case DesiredQuota():
-            return addresses.quota_address(declared.entity)
-        case DesiredUser():
-            return addresses.user_address(declared.name)
-        case DesiredConfigs():
-            return addresses.config_resource_address(declared.resource, declared.name)
-        case DesiredVirtualCluster():
-            return addresses.virtual_cluster_address(declared.name)
-        case DesiredLink(virtual_cluster=scope):
-            return addresses.member_address(scope, EntityType.TOPIC, declared.name)
-        case DesiredMember(virtual_cluster=scope, entity_type=entity_type):
-            return addresses.member_address(scope, entity_type, declared.name)
-
-
-def is_default_policy(declared: DesiredObject) -> bool:
-    """True if a document without a deletion policy means this one; for a group two are the same."""
-    if isinstance(declared, DesiredMember) and declared.entity_type is EntityType.GROUP:
-        return declared.deletion_policy in (DeletionPolicy.ORPHAN, DeletionPolicy.DELETE)
-    return declared.deletion_policy is default_policy(type(declared))
 
 
 @cache

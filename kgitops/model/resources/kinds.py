@@ -163,6 +163,9 @@ READ_BY_NAME: Mapping[str, AddressForm] = {
 """The objects that are read by kind and name, by segment, in the order of reading."""
 RESOURCES_IN_WORDS = enumerated((form.plural for form in RESOURCES.values()), "and")
 JUDGED_RESOURCES_IN_WORDS = enumerated(RESOURCES[it].plural for it in JUDGED_RESOURCES)
+FORM_OF_NAMED: Mapping[Kind, AddressForm] = {
+    form.kind: form for form in FORMS if form.by_name and not form.scoped
+}
 NAMED_KINDS = tuple(dict.fromkeys(form.kind for form in FORMS if form.by_name))
 """The kinds of which the kind and a name are enough to tell one object."""
 _NOT_IN_VC = [it for it in FORMS if not it.scoped and it.kind is not Kind.VIRTUAL_CLUSTER]
