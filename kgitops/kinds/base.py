@@ -40,6 +40,8 @@ from kgitops.plan.shown_values import (
 
 D = TypeVar("D", bound=DesiredObject)
 Values = Mapping[str, str]
+Steps = tuple[str, ...]
+"""The keys that lead to a value in a record."""
 Requested = Mapping[str, str | None]
 """New values by key; None for a key that is removed."""
 NO_VALUES: Values = {}
@@ -155,6 +157,12 @@ class ObjectKind(ABC, Generic[D]):
 
         What the project applied itself is written as it was.
         """
+
+    @classmethod
+    def written_at(cls, item: D, steps: Steps) -> Iterable[Path]:
+        """Return the paths under which the object's document may hold a value of its record."""
+        del item
+        return [("spec", *steps)]
 
     @classmethod
     @abstractmethod

@@ -6,18 +6,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kgitops.manifests.expanded import ExpandedDocument, ExpandedPart, Path
+from kgitops.manifests.kind_models import kind_class
 from kgitops.manifests.value_origin import ValueOrigin, dotted
-from kgitops.manifests.yaml.document import Document, DocumentPart
+from kgitops.manifests.yaml.document import DocumentPart
 from kgitops.model.errors import UsageError
-from kgitops.model.json.declared import (
-    DesiredAcl,
-    DesiredLink,
-    DesiredMember,
-    DesiredObject,
-    DesiredTopic,
-    DesiredVirtualCluster,
-    last_applied,
-)
+from kgitops.model.json.declared import DesiredObject, last_applied
 from kgitops.model.registry import Json, Owner, RegistryState
 from kgitops.model.source import Located, Source
 from kgitops.model.wording import nearest
@@ -27,7 +20,8 @@ from kgitops.workflow.project.selection import Selection, open_workspace
 # Parts of the normal form that are the object's identity, or follow from another value.
 _NO_VALUE = frozenset({"kind", "name", "deletionPolicyWritten", "virtualCluster"})
 _OF_MEMBERS = frozenset({"type"})
-_GROUPS = ("configs", "quotas", "resource", "lowering")
+# Maps that are one value; the values of others are shown apart.
+_WHOLE = frozenset({"deleteRecordsBefore", "entity", "origin", "resetOffsets", "scram", "target"})
 
 
 class ExplainedValue(Struct, frozen=True, kw_only=True):
@@ -47,8 +41,9 @@ class ExplainedValue(Struct, frozen=True, kw_only=True):
 
 def explained_values(desired: DesiredObject) -> Iterator[ExplainedValue]:
     """The values of a declared object, and its labels."""
+    of_kind = kind_class(desired.kind)
     for steps, value in _flat(last_applied(desired)):
-        yield _value(desired, value, steps, *_written_at(desired, steps))
+        yield _value(desired, value, steps, *of_kind.written_at(desired, steps))
     yield from _removed(desired.located)
     for name, text in desired.labels.items():
         yield _value(desired, text, ("labels", name), ("metadata", "labels", name))
@@ -73,43 +68,11 @@ def _flat(form: Mapping[str, Json]) -> Iterator[tuple[tuple[str, ...], Json]]:
     for key, value in form.items():
         if key in left_out or value is None or value in ({}, []):
             continue
-        if isinstance(value, Mapping) and key in _GROUPS:
+        if isinstance(value, Mapping) and key not in _WHOLE:
             yield from (((key, name), one) for name, one in value.items())
         else:
             # A document may list several operations.
             yield ("operations" if key == "operation" else key,), value
-
-
-def _written_at(desired: DesiredObject, steps: tuple[str, ...]) -> Iterator[Path]:
-    """The paths under which the object's document may hold the value."""
-    match desired:
-        case DesiredTopic(assignment=assignment) if assignment and steps[0] in (
-            "partitions",
-            "replicationFactor",
-        ):
-            yield ("spec", "assignments")
-        case DesiredAcl() if steps == ("principal",):
-            yield ("spec", "principal")
-            yield from _in_list(desired.located, desired.binding.principal)
-        case DesiredLink() if steps == ("topic",):
-            yield ("spec", "target", "physicalTopic")
-        case DesiredVirtualCluster() if steps == ("mode",):
-            yield ("spec", "members", "mode")
-        case DesiredMember() if isinstance(desired.located, DocumentPart):
-            yield steps
-        case _:
-            yield ("spec", *steps)
-
-
-def _in_list(located: Located, principal: str) -> Iterator[Path]:
-    """The place in the list of principals; the list, if placeholders hide which it is."""
-    if isinstance(located, Document):
-        index = 0
-        while (written := located.written("spec", "principals", index)) is not None:
-            if written == principal:
-                yield ("spec", "principals", index)
-            index += 1
-    yield ("spec", "principals")
 
 
 def _value(

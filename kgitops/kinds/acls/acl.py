@@ -1,16 +1,16 @@
 """``kind: Acl``: rights of clients as bindings, which are compared as a set."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Literal
 
 from annotated_types import MinLen
 
-from kgitops.desired.findings import Findings
+from kgitops.desired.findings import Findings, Path
 from kgitops.desired.last_applied import ORIGIN
 from kgitops.desired.roles import rights_of
 from kgitops.kinds.acls.bindings import build_acls
 from kgitops.kinds.acls.exported import export_acls, without_operation
-from kgitops.kinds.base import ObjectKind
+from kgitops.kinds.base import ObjectKind, Steps
 from kgitops.kinds.exports import Exporting, Item
 from kgitops.manifests.kinds.fields import EnumName, NotNull, Text, manifest
 from kgitops.manifests.kinds.parts import AclResource, Metadata
@@ -30,7 +30,7 @@ from kgitops.model.resources.acls import (
 )
 from kgitops.model.resources.addresses import acl_address
 from kgitops.model.resources.kinds import Kind
-from kgitops.model.source import Finding, Source
+from kgitops.model.source import Finding, Located, Source
 from kgitops.plan.access import ResourcesInUse
 from kgitops.plan.context import PlanContext
 from kgitops.plan.document import risks
@@ -257,6 +257,13 @@ class AclKind(ObjectKind[DesiredAcl]):
         )
 
     @classmethod
+    def written_at(cls, item: DesiredAcl, steps: Steps) -> Iterable[Path]:
+        """Return the place of the value; the principal may be in a list."""
+        if steps != ("principal",):
+            return super().written_at(item, steps)
+        return [("spec", "principal"), *_in_list(item.located, item.binding.principal)]
+
+    @classmethod
     def audited(cls, current: ClusterState) -> Iterable[Request]:
         """Return a request for each binding, by address."""
         for binding in sorted(current.acls, key=acl_address):
@@ -266,6 +273,17 @@ class AclKind(ObjectKind[DesiredAcl]):
     def export(cls, of: Exporting) -> list[Item]:
         """Return every binding that the project may declare."""
         return export_acls(of)
+
+
+def _in_list(located: Located, principal: str) -> Iterator[Path]:
+    """Return the place in the list of principals; the list, if placeholders hide which it is."""
+    if isinstance(located, Document):
+        index = 0
+        while (written := located.written("spec", "principals", index)) is not None:
+            if written == principal:
+                yield ("spec", "principals", index)
+            index += 1
+    yield ("spec", "principals")
 
 
 def _role_documents(

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from kgitops.desired.configs import check_min_insync_replicas
 from kgitops.desired.expansion import ExpandedTopic, TopicValues
-from kgitops.desired.findings import Findings, counted
-from kgitops.kinds.base import ObjectKind
+from kgitops.desired.findings import Findings, Path, counted
+from kgitops.kinds.base import ObjectKind, Steps
 from kgitops.kinds.exports import Exporting, Item
 from kgitops.kinds.topics.alter import delete_request, plan_alteration, refuse_records
 from kgitops.kinds.topics.configs import config_conflicts
@@ -317,6 +317,13 @@ class TopicKind(ObjectKind[DesiredTopic]):
     def defaults_shown(cls, change: Change) -> frozenset[str]:
         """Return the configs whose defaults are shown of a topic, or that its risks rest on."""
         return frozenset() if change.kind is Kind.BROKER else defaults_shown(change)
+
+    @classmethod
+    def written_at(cls, item: DesiredTopic, steps: Steps) -> Iterable[Path]:
+        """Return the place of the value; an assignment says both counts, too."""
+        if item.assignment and steps[0] in ("partitions", "replicationFactor"):
+            return [("spec", "assignments")]
+        return super().written_at(item, steps)
 
     @classmethod
     def audited(cls, current: ClusterState) -> Iterable[Request]:

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
-from kgitops.desired.findings import Findings
-from kgitops.kinds.base import ObjectKind
+from kgitops.desired.findings import Findings, Path
+from kgitops.kinds.base import ObjectKind, Steps
 from kgitops.kinds.exports import Exporting, Item
 from kgitops.kinds.virtual_clusters.members import (
     MemberDeclaration,
@@ -225,6 +225,13 @@ class VirtualClusterBindingKind(ObjectKind[DesiredMember]):
             else (),
             adoption=risks.MEMBER_ADOPT if is_adopted(change) else None,
         )
+
+    @classmethod
+    def written_at(cls, item: DesiredMember, steps: Steps) -> Iterable[Path]:
+        """Return the place of the value; an item of a list holds it itself."""
+        if isinstance(item.located, DocumentPart):
+            return [steps]
+        return super().written_at(item, steps)
 
     @classmethod
     def audited(cls, current: ClusterState) -> Iterable[Request]:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from kgitops.desired.declared_names import near_spelling
 from kgitops.desired.findings import Findings, Path, check_name, scope_of
 from kgitops.desired.state import DesiredState
-from kgitops.kinds.base import ObjectKind
+from kgitops.kinds.base import ObjectKind, Steps
 from kgitops.kinds.exports import Exporting, Inline, Item, as_document, written_policy
 from kgitops.kinds.virtual_clusters.topic_names import (
     belongs_to_topic,
@@ -405,6 +405,13 @@ class TopicLinkKind(ObjectKind[DesiredLink]):
             if of_topic
             else "it differs from its document",
         )
+
+    @classmethod
+    def written_at(cls, item: DesiredLink, steps: Steps) -> Iterable[Path]:
+        """Return the place of the value; the physical topic is a target."""
+        if steps == ("topic",):
+            return [("spec", "target", "physicalTopic")]
+        return super().written_at(item, steps)
 
     @classmethod
     def audited(cls, current: ClusterState) -> Iterable[Request]:

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 from typing import Annotated, Literal
 
-from kgitops.desired.findings import Findings, check_name, counted
-from kgitops.kinds.base import NO_VALUES, Requested, Values, ValuesKind, differing
+from kgitops.desired.findings import Findings, Path, check_name, counted
+from kgitops.kinds.base import NO_VALUES, Requested, Steps, Values, ValuesKind, differing
 from kgitops.kinds.exports import Exporting, Item
 from kgitops.kinds.virtual_clusters.exported import export_virtual_clusters
 from kgitops.kinds.virtual_clusters.members import (
@@ -274,6 +274,13 @@ class VirtualClusterKind(ValuesKind[DesiredVirtualCluster]):
         """Return the risk of another option."""
         del key, before, after
         return risks.LOWERING_OPTIONS
+
+    @classmethod
+    def written_at(cls, item: DesiredVirtualCluster, steps: Steps) -> Iterable[Path]:
+        """Return the place of the value; the mode is that of the members."""
+        if steps == ("mode",):
+            return [("spec", "members", "mode")]
+        return super().written_at(item, steps)
 
     @classmethod
     def audited(cls, current: ClusterState) -> Iterable[Request]:
