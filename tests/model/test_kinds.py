@@ -1,5 +1,6 @@
 """What must know every kind knows each, and addresses are read as they are written."""
 
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -12,7 +13,7 @@ from kgitops.manifests.kinds.tombstone import TombstoneTarget
 from kgitops.manifests.schema import field_docs
 from kgitops.model.json.declared import DesiredClientMetrics, DesiredObject, sorts_of
 from kgitops.model.resources.addresses import is_address, kind_of, object_name
-from kgitops.model.resources.kinds import FORMS, KIND_OF_SORT, Kind, is_declarable
+from kgitops.model.resources.kinds import FORMS, KIND_OF_SORT, AddressForm, Kind, is_declarable
 
 DECLARED = {kind for kind in Kind if kind is not Kind.BROKER}
 
@@ -29,6 +30,12 @@ def test_every_kind_has_an_address_a_document_a_list_and_a_record() -> None:
 @pytest.mark.parametrize("kind", OBJECT_KINDS)
 def test_the_module_of_a_kind_has_every_hook(kind: str) -> None:
     assert kind_class(kind).declares.kind == kind
+
+
+@pytest.mark.parametrize("form", [it for it in FORMS if it.declarable], ids=lambda it: it.kind)
+def test_the_guide_to_adopting_says_how_an_export_writes_it(form: AddressForm) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "adopting.md").read_text()
+    assert form.noun in guide.lower()
 
 
 def test_a_kind_without_a_hook_is_named_with_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
