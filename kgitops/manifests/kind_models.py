@@ -57,14 +57,6 @@ KINDS: Mapping[str, str] = {kind: _MODULES[kind] for kind in (*_FIRST, *_MODULES
 The kinds are in the order of the reference: those that most projects need come first.
 """
 
-
-_EXTENDED: Mapping[str, str] = {
-    "Topic": "local_topic",
-    "Acl": "local_acl",
-    "ConsumerGroup": "local_group",
-}
-"""Kinds whose objects may be in a virtual cluster, where the hooks of a subclass decide on them."""
-
 POLICY_KINDS = ("Policy", "Waiver", "PolicyTest")
 """Kinds that declare how requests are judged, instead of an object of a cluster."""
 SHARED_KINDS = ("TopicProfile", "Folder")
@@ -95,8 +87,8 @@ def kind_class(kind: str) -> "type[ObjectKind[Any]]":
         NotImplementedError: a hook is missing.
     """
     module, name = f"kgitops.{KINDS[kind]}", f"{kind}Kind"
-    if kind in _EXTENDED:
-        module, name = f"kgitops.kinds.virtual_clusters.{_EXTENDED[kind]}", f"Local{kind}Kind"
+    if inside := Kind(kind).inside:
+        module, name = f"kgitops.kinds.{inside}", f"Local{kind}Kind"
     found: type[ObjectKind[Any]] = getattr(import_module(module), name)
     if missing := found.missing_hooks():
         raise NotImplementedError(f"{found.__name__} has no {', '.join(missing)}")

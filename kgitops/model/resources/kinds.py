@@ -33,27 +33,29 @@ class Kind(StrEnum):
     """The kinds of object that a plan can have, in the order in which reports show them.
 
     ``module`` has the document and the hooks of the kind, below ``kgitops.kinds``; None for a kind
-    that no document declares.
+    that no document declares. ``inside`` has a subclass of the hooks, for a kind whose objects may
+    be in a virtual cluster as well.
     """
 
     VIRTUAL_CLUSTER = "VirtualCluster", "virtual_clusters.virtual_cluster"
-    TOPIC = "Topic", "topics.topic"
+    TOPIC = "Topic", "topics.topic", "virtual_clusters.local_topic"
     LINK = "TopicLink", "virtual_clusters.link"
-    GROUP = "ConsumerGroup", "consumer_group"
+    GROUP = "ConsumerGroup", "consumer_group", "virtual_clusters.local_group"
     CLIENT_METRICS = "ClientMetrics", "client_metrics"
     BINDING = "VirtualClusterBinding", "virtual_clusters.binding"
-    ACL = "Acl", "acls.acl"
+    ACL = "Acl", "acls.acl", "virtual_clusters.local_acl"
     QUOTA = "ClientQuota", "quota"
     USER = "User", "user"
     BROKER_CONFIG = "BrokerConfig", "broker_config"
     BROKER = "Broker"
 
     module: str | None
+    inside: str | None
 
-    def __new__(cls, name: str, module: str | None = None) -> Self:
+    def __new__(cls, name: str, module: str | None = None, inside: str | None = None) -> Self:
         """Return the kind of this name."""
         kind = str.__new__(cls, name)
-        kind._value_, kind.module = name, module
+        kind._value_, kind.module, kind.inside = name, module, inside
         return kind
 
     @property
