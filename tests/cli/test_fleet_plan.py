@@ -14,6 +14,7 @@ import duckdb
 import pytest
 from cli.conftest import Kgitops
 from cli.projects import Project, as_yaml, document, topic
+from fleet.spark_archive import DRIVER, java_options
 from patience import eventually
 
 from kgitops.cli.running.parameters import repeat_options
@@ -287,7 +288,8 @@ def test_several_paths_are_one_fleet(kgitops: Kgitops, here: Path) -> None:
 @pytest.mark.usefixtures("fleet")
 def test_a_process_of_its_own_says_the_result_alone_and_heeds_interrupts(here: Path) -> None:
     """Nothing of Spark's on stdout or stderr; Ctrl-C leaves the old result, and nothing else."""
-    command = [sys.executable, "-m", "kgitops", *PLAN, "--master", "local[2]", "--format", "json"]
+    spark = ["--master", "local[2]", "--conf", f"{DRIVER}={java_options()}"]
+    command = [sys.executable, "-m", "kgitops", *PLAN, *spark, "--format", "json"]
     given = {"cwd": here, "env": {**os.environ, "PYTHONWARNINGS": "error"}, "text": True}
     done = subprocess.run(command, capture_output=True, timeout=180, check=False, **given)  # type: ignore[call-overload]
     assert (done.returncode, done.stderr) == (0, "")

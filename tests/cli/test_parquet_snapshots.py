@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from cli.conftest import Kgitops, Ran
 from cli.projects import Project, acl, quota, topic
+from fleet.spark_archive import DRIVER, java_options
 from fleet.spark_sessions import PATIENCE_S
 
 from kgitops.fleet.planning import plan_of_unit
@@ -159,7 +160,7 @@ def by_command(*words: object) -> Ran:
 
 @pytest.mark.spark
 def test_fleets_are_read_compiled_and_planned_by_command(fleet: Project, here: Path) -> None:
-    local = ("--master", "local[2]")
+    local = ("--master", "local[2]", "--conf", f"{DRIVER}={java_options()}")
     ran = by_command("fleet", "snapshot", fleet.folder, "-o", "states", *local)
     assert (ran.code, ran.out) == (8, "2 of 3 clusters read into states: 4 topics.\n")
     assert "dead: 127.0.0.1:1 can't be reached" in ran.said

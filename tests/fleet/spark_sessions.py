@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from fleet.spark_archive import driver_options
 from msgspec import Struct
 
 from kgitops.fleet.spark.session import Session, session
@@ -30,7 +31,8 @@ LOCAL = "local[2]"
 @pytest.fixture(scope="session")
 def local_spark() -> Iterator[Session]:
     """The session that the tests of this process share: two cores, 1 GiB."""
-    with session(LOCAL, None, {"spark.driver.memory": "1g", **IMPORTING_TESTS}) as started:
+    conf = {"spark.driver.memory": "1g", **driver_options(), **IMPORTING_TESTS}
+    with session(LOCAL, None, conf) as started:
         started.engine()
         yield started
 
@@ -62,12 +64,14 @@ class Driver:
         first_task_timeout_s: float = 600.0,
         warm: bool = False,
     ) -> None:
+        # The Java of another environment is another one, which can't use the archive of this one's.
+        sooner = driver_options() if env is None else {}
         self._result = folder / "result.json"
         self._order = folder / "order.json"
         order = {
             "master": master,
             "remote": remote,
-            "conf": dict(conf or {}) | ({} if remote else IMPORTING_TESTS),
+            "conf": dict(conf or {}) | ({} if remote else sooner | IMPORTING_TESTS),
             "work": work.__name__,
             "specs": list(specs),
             "result": str(self._result),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from fleet.nightly_nights import EXAMPLE
+from fleet.spark_archive import DRIVER, java_options
 
 from kgitops.cli.main import main
 from kgitops.cluster.connect import connect
@@ -20,8 +21,6 @@ from kgitops.fleet.output.runs import read_history
 
 MONDAY, TUESDAY = "2026-11-16", "2026-11-17"
 PATIENCE_S = 600
-# A JVM that lives for seconds is better off without its slow compiler.
-QUICKLY = ("--master=local[2]", "--conf=spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1")
 ORDERS = ConfigResource(type="topic", name="orders")
 
 
@@ -65,8 +64,9 @@ class Fleet:
         return found
 
     def night(self, night: str, *more: str) -> subprocess.CompletedProcess[str]:
+        spark = ("--master=local[2]", f"--conf={DRIVER}={java_options()}")
         return subprocess.run(
-            [sys.executable, "nightly.py", f"--night={night}", *QUICKLY, *more],
+            [sys.executable, "nightly.py", f"--night={night}", *spark, *more],
             cwd=self.folder,
             env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
             stdin=subprocess.DEVNULL,

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import psutil
+from fleet.spark_archive import java_options
 from fleet.spark_sessions import TESTS
 from patience import eventually
 
@@ -45,7 +46,7 @@ class Server:
                 "JAVA_HOME": str(java_home(folder / "java")),
                 "SPARK_LOCAL_IP": "127.0.0.1",
                 "SPARK_DAEMON_MEMORY": "256m",
-                "JDK_JAVA_OPTIONS": _LEAN,
+                "JDK_JAVA_OPTIONS": f"{_LEAN} {java_options()}",
                 "PYSPARK_PYTHON": sys.executable,
                 "PYTHONPATH": str(TESTS),
                 **env,

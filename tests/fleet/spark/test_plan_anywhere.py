@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from fleet.spark.spark_clusters import connect_server, standalone
+from fleet.spark_archive import DRIVER, java_options
 from fleet.spark_sessions import PATIENCE_S
 
 from kgitops.cli.main import main
@@ -52,9 +53,10 @@ def planned(out: str, *option: str) -> dict[str, Json]:
 
 def test_a_cluster_and_connect_give_what_this_machine_gives(here: Path) -> None:
     """VC-410's tables, made on a standalone cluster of two workers and by a server of Connect."""
-    expected = planned("here", "--master", "local[2]")
+    sooner = ("--conf", f"{DRIVER}={java_options()}")
+    expected = planned("here", "--master", "local[2]", *sooner)
     assert [unit["actions"] for unit in expected["units"]] == [{"create": 13}, {"create": 13}]
     with standalone(here / "cluster") as cluster:
-        assert planned("cluster-run", "--master", cluster.url) == expected
+        assert planned("cluster-run", "--master", cluster.url, *sooner) == expected
     with connect_server(here / "connect") as url:
         assert planned("connect-run", "--remote", url) == expected
