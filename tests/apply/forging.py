@@ -29,7 +29,7 @@ from kgitops.model import requests as req
 from kgitops.model.cluster_state import ClusterState
 from kgitops.model.json.canonical import canonical_json, sha256
 from kgitops.model.json.declared import DeletionPolicy, DesiredObject
-from kgitops.model.json.layout import json_text
+from kgitops.model.json.layout import lay_out
 from kgitops.model.registry import Json
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.resources.users import MIN_ITERATIONS, ScramMechanism
@@ -322,10 +322,9 @@ def _renamed(value: Mapping[str, Json], key: str, path: tuple[str | int, ...]) -
         yield Forgery(path, {**rest, "min.insync.replicas": value[key]})
 
 
-def forged(world: World, forgery: Forgery) -> str:
-    """The text of the honest plan, forged and sealed again."""
-    honest = sealed_to_json(sealed_now(world.plan, FakeClock(), "forged"))
-    return resealed(forgery.apply(honest))
+def honest(world: World) -> dict[str, Json]:
+    """The plan as its file holds it."""
+    return sealed_to_json(sealed_now(world.plan, FakeClock(), "forged"))
 
 
 def resealed(document: Json) -> str:
@@ -334,7 +333,14 @@ def resealed(document: Json) -> str:
     with suppress(ValueError):
         derived = plan_to_json(plan_from_json(body))
         body |= {key: derived[key] for key in ("summary", "verdict")}
+    return with_digests({**body, "envelope": document["envelope"]})
+
+
+def with_digests(document: Json) -> str:
+    """The document with both digests computed again."""
+    body = {key: value for key, value in document.items() if key not in ("plan_digest", "envelope")}
     digest = sha256(canonical_json(body))
     envelope = {key: document["envelope"][key] for key in document["envelope"] if key != "digest"}
     whole = {**body, "plan_digest": digest, "envelope": envelope}
-    return json_text({**whole, "envelope": {**envelope, "digest": sha256(canonical_json(whole))}})
+    sealed = {**whole, "envelope": {**envelope, "digest": sha256(canonical_json(whole))}}
+    return lay_out(json.dumps(sealed).encode(), 0) + "\n"

@@ -7,13 +7,11 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from apply.faults import FakeClock
-from apply.forging import MINE, THEIRS, World, make_world, resealed
-from apply.plans import sealed_now
+from apply.forging import MINE, THEIRS, World, honest, make_world, resealed, with_digests
 from apply.rights.test_forged_plans import Attacked, check_harmless, executed, password
 from builders import a_binding
 from msgspec.structs import replace
-from plan.plan_json import plan_from_json, sealed_to_json
+from plan.plan_json import plan_from_json
 from tiers import examples
 
 from kgitops.model.cluster_state import ClusterState
@@ -161,15 +159,16 @@ def consistent(rng: random.Random, document: dict[str, Json], world: World) -> s
 
 def consistent_of(document: dict[str, Json], changes: Changes) -> str | None:
     """The plan with these changes; all that is shown of them follows from the rest."""
-    forged = {**document, "changes": _numbered(changes)}
+    forged, seal = {**document, "changes": _numbered(changes)}, resealed
     body = {key: value for key, value in forged.items() if key not in ("plan_digest", "envelope")}
     with suppress(Exception):  # what can't be derived stays as it was forged
         plan = plan_from_json(body)
         shown = with_shown(plan.changes, plan.base.defaults, plan.takeovers)
         lost = with_rights_lost(shown, plan.access_losses)
         forged = {**forged, **plan_to_json(replace(plan, changes=lost))}
+        seal = with_digests  # summary and verdict follow from the changes by now
     try:
-        return resealed(forged)
+        return seal(forged)
     except Exception:  # noqa: BLE001 (so strange that nobody could write it)
         return None
 
@@ -247,8 +246,7 @@ def _is_own_link(
 def attack(attacked: Attacked, seed: int, count: int) -> tuple[int, int]:
     """Apply so many forgeries; return how many of them were plans, and how many were applied."""
     world = attacked.world
-    document: dict[str, Json] = sealed_to_json(sealed_now(world.plan, FakeClock(), "forged"))
-    genuine = executed(world.plan)
+    document, genuine = honest(world), executed(world.plan)
     rng = random.Random(seed)  # noqa: S311 (the same every time)
     plans = applied = 0
     for _ in range(count):
@@ -262,7 +260,7 @@ def attack(attacked: Attacked, seed: int, count: int) -> tuple[int, int]:
         if executed(sealed.plan) == genuine:
             continue
         plans += 1
-        after = attacked.apply(text)
+        after = attacked.apply(sealed)
         if after is not None:
             applied += 1
             check_unharmed(attacked, after)
@@ -272,7 +270,7 @@ def attack(attacked: Attacked, seed: int, count: int) -> tuple[int, int]:
 def test_a_plan_of_fewer_changes_is_applied(attacked: Attacked) -> None:
     """So that the generator's forgeries are refused for what they do, not for their form."""
     world = attacked.world
-    document: dict[str, Json] = sealed_to_json(sealed_now(world.plan, FakeClock(), "forged"))
+    document = honest(world)
     (index,) = [
         number
         for number, change in enumerate(document["changes"])
@@ -282,7 +280,7 @@ def test_a_plan_of_fewer_changes_is_applied(attacked: Attacked) -> None:
         document, [*document["changes"][:index], *document["changes"][index + 1 :]]
     )
     assert text is not None
-    after = attacked.apply(text)
+    after = attacked.apply(read_sealed_plan(text, "forged.json"))
     assert after is not None
     check_harmless(attacked, after, partly=True)
 

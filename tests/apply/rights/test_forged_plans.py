@@ -12,8 +12,8 @@ from apply.forging import (
     THEIRS,
     Forgery,
     World,
-    forged,
     forgeries,
+    honest,
     make_world,
     replace_project,
     resealed,
@@ -33,13 +33,13 @@ from kgitops.desired.state import Safety
 from kgitops.kinds.topics.alter import delete_request
 from kgitops.model.cluster_state import ClusterState, Validator
 from kgitops.model.errors import KgitopsError, UntrustedPlanError
-from kgitops.model.registry import COMMAND_PROJECT, Json
+from kgitops.model.registry import COMMAND_PROJECT
 from kgitops.model.requests import AlterUserScramCredentialsRequest, DeleteTopicRequest
 from kgitops.model.resources.virtual_clusters import TopicLink
 from kgitops.model.verdict import ExitCode
 from kgitops.plan.document import risks
 from kgitops.plan.document.documents import PLAN_KEYS
-from kgitops.plan.document.file import read_sealed_plan
+from kgitops.plan.document.file import SealedPlan, read_sealed_plan
 from kgitops.plan.document.plan import Action, Change, Plan, Precondition
 from kgitops.plan.draft import chain
 from kgitops.plan.ownership import EXECUTED_TOMBSTONES
@@ -131,10 +131,10 @@ class Attacked:
         folder.mkdir()
         self.cluster = self.world.opened(folder)
 
-    def apply(self, text: str) -> ClusterState | None:
+    def apply(self, sealed: SealedPlan) -> ClusterState | None:
         """The result; None where it was refused, and nothing was changed."""
         written = self._written()
-        refused = self._refused(text)
+        refused = self._refused(sealed)
         if refused is not None:
             assert refused in REFUSED
             assert self._written() == written
@@ -157,10 +157,9 @@ class Attacked:
         with self.cluster.controller.consistent_image() as image:
             return image.scram.users
 
-    def _refused(self, text: str) -> ExitCode | None:
+    def _refused(self, sealed: SealedPlan) -> ExitCode | None:
         apply = Apply(cluster=self.cluster, settings=ApplySettings())
         try:
-            sealed = read_sealed_plan(text, "forged.json")
             approve(sealed)
             self.result = replace_project(apply, "mine").plan(sealed, "forged")
         except KgitopsError as error:
@@ -186,17 +185,13 @@ def attacked(world: World, tmp_path: Path) -> Iterator[Attacked]:
 
 
 @pytest.fixture(scope="module")
-def honest(world: World, tmp_path_factory: pytest.TempPathFactory) -> object:
+def honest_result(world: World, tmp_path_factory: pytest.TempPathFactory) -> object:
     """The result of the plan that was not forged."""
     applying = Attacked(world, tmp_path_factory.mktemp("honest"))
-    after = applying.apply(resealed(_document(world)))
+    after = applying.apply(read_sealed_plan(resealed(honest(world)), "honest.json"))
     applying.cluster.close()
     assert after is not None
     return whole(after), applying.new_passwords
-
-
-def _document(world: World) -> dict[str, Json]:
-    return sealed_to_json(sealed_now(world.plan, FakeClock(), "forged"))
 
 
 def _is_theirs(name: str) -> bool:
@@ -279,25 +274,24 @@ _FORGED = {(key,) for key in PLAN_KEYS}
 
 @pytest.mark.slow
 @pytest.mark.parametrize("chunk", range(CHUNKS))
-def test_no_forged_field_does_harm(attacked: Attacked, honest: object, chunk: int) -> None:
+def test_no_forged_field_does_harm(attacked: Attacked, honest_result: object, chunk: int) -> None:
     world = attacked.world
-    genuine = executed(world.plan)
-    every = [it for it in forgeries(_document(world), world.ids) if it.path[:1] in _FORGED]
+    genuine, document = executed(world.plan), honest(world)
+    every = [it for it in forgeries(document, world.ids) if it.path[:1] in _FORGED]
     paths = {it.path for it in every}
     every = list(some_of_each(every))
     assert {it.path for it in every} == paths
     tried = 0
     for forgery in every[chunk::CHUNKS]:
-        text = forged(world, forgery)
         try:
-            sealed = read_sealed_plan(text, "forged.json")
+            sealed = read_sealed_plan(resealed(forgery.apply(document)), "forged.json")
         except UntrustedPlanError:
             continue
         if executed(sealed.plan) == genuine and sealed.plan.verdict == world.plan.verdict:
             continue
         tried += 1
-        after = attacked.apply(text)
-        if after is None or (whole(after), attacked.new_passwords) == honest:
+        after = attacked.apply(sealed)
+        if after is None or (whole(after), attacked.new_passwords) == honest_result:
             continue
         partly = attacked.result.verdict.exit is not ExitCode.SUCCESS
         check_harmless(attacked, after, partly=partly)
