@@ -18,6 +18,7 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,7 @@ def is_wide(item: pytest.Item) -> bool:
     return getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
 
 
+@cache  # asked for each test of a file
 def _is_below(path: Path, places: tuple[str, ...]) -> bool:
     return str(path.relative_to(Path(__file__).parent)).startswith(places)
 
