@@ -226,26 +226,34 @@ def test_a_mutant_that_removes_values_of_others_is_refused(attacked: Attacked) -
     assert "has not applied" in refused(attacked, [changed])
 
 
-def test_a_mutant_that_alters_what_is_anothers_is_refused(attacked: Attacked) -> None:
-    """Be it that it adopts the object."""
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_mutant_that_alters_what_is_anothers_is_refused(attacked: Attacked, inside: bool) -> None:
+    """Be it that it adopts the object, or a topic inside a virtual cluster by its physical name."""
     (change,) = [it for it in attacked.world.plan.changes if it.address == "topic/found.topic"]
     assert change.owner_after
-    state = attacked.before.topics["theirs.alter"]
     assert attacked.before.registry
-    owner = attacked.before.registry.owners["topic/theirs.alter"]
+    links = attacked.before.virtual_clusters["theirs.vc"].links
+    name = links["Stays"].topic if inside else "theirs.alter"
+    state = attacked.before.topics[name]
+    owner = attacked.before.registry.owners.get(f"topic/{name}")
     (expects,) = change.preconditions
-    expects = replace(
-        expects, object="topic/theirs.alter", topic_id=state.topic_id, owner=owner.project
-    )
     taken = replace(
         change,
-        address="topic/theirs.alter",
-        preconditions=(expects,),
+        address=f"topic/{name}",
+        preconditions=(
+            replace(
+                expects,
+                object=f"topic/{name}",
+                topic_id=state.topic_id,
+                owner=owner.project if owner else None,
+            ),
+        ),
+        requests=(),
         owner_before=owner,
         owner_after=replace(
             change.owner_after,
             topic_id=state.topic_id,
-            last_applied={**change.owner_after.last_applied, "name": "theirs.alter"},
+            last_applied={**change.owner_after.last_applied, "name": name},
         ),
     )
     assert "belongs to the project 'theirs'" in refused(attacked, [taken])
