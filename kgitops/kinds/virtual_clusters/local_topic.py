@@ -64,6 +64,8 @@ from kgitops.plan.shown_values import (
 )
 from kgitops.plan.usage import measured
 
+_OTHERS = (OwnershipStatus.FOREIGN, OwnershipStatus.TRANSFERABLE)
+
 
 class _Found(Struct, frozen=True, kw_only=True):
     """The current topic, None if it is to be created; ``relink`` restores its link."""
@@ -125,6 +127,45 @@ class LocalTopicKind(TopicKind):
                 if belongs_to_topic(context, local, declared):
                     behind[topic_address(link.topic)] = local_topic_address(local)
         return (behind.get(address, address) for address in super().existing())
+
+    def fits(self, item: DesiredTopic) -> bool:
+        """Return whether the topic is not declared by its physical name, though it is inside.
+
+        Another project that manages it, or this one, would otherwise share it with this document.
+        """
+        state = None if item.virtual_cluster else self.current.topics.get(item.name)
+        address = self._managed_inside.get(state.topic_id or "") if state else None
+        if address is None:
+            return True
+        context = self.context
+        if context.ownership.status(address) in _OTHERS:
+            context.refuse(
+                item.address,
+                f"{item.located.source}: {item.address} is the topic {address}, which "
+                f"{context.ownership.foreign_words(address)}; remove the document",
+            )
+            return False
+        if address in context.desired.addresses:
+            context.stop(
+                item.address,
+                Finding(
+                    source=item.located.at("metadata", "name"),
+                    problem=f"{item.address} is the topic {address}, which is declared as well",
+                    advice="declare it by its name there, with metadata.virtualCluster",
+                ),
+            )
+            return False
+        return True
+
+    @cached_property
+    def _managed_inside(self) -> Mapping[str, str]:
+        """The addresses of managed topics of virtual clusters, by topic id."""
+        owners = self.context.ownership.owners if self.current.virtual_clusters else {}
+        return {
+            owner.topic_id: address
+            for address, owner in owners.items()
+            if owner.topic_id and not owner.spent and split_scoped_address(address)
+        }
 
     def plan_one(self, item: DesiredTopic) -> None:
         """Create the topic, or alter it; in a virtual cluster it is found by its link."""

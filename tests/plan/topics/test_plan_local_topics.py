@@ -67,6 +67,33 @@ def test_a_global_topic_of_that_name_is_another_one() -> None:
     assert [change.actions for change in found.changes] == [(Action.CREATE,)] * 2
 
 
+def test_it_is_not_declared_by_its_physical_name_as_well() -> None:
+    state = having(ORDERS)
+    twice = a_topic(physical(state), configs={"retention.ms": "5"})
+    found = plan(ORDERS, twice, state=state)
+    assert found.changes == ()
+    (finding,) = found.findings
+    assert finding.problem == f"{twice.address} is the topic {ADDRESS}, which is declared as well"
+
+
+def test_its_owner_may_go_on_with_it_by_its_physical_name() -> None:
+    """Orphan leaves the topic, which is then like any other that no document declares."""
+    state = having(ORDERS)
+    found = plan(a_topic(physical(state)), state=state)
+    assert not found.verdict.stops
+    assert {Action.ADOPT, Action.FORGET} <= {it for one in found.changes for it in one.actions}
+
+
+def test_another_project_can_t_declare_it_by_its_physical_name() -> None:
+    state = having(ORDERS)
+    topic = a_topic(physical(state), configs={"retention.ms": "5"})
+    found = plan_of(a_desired(topic, project="other", uid="2222", safety=NO_LIMITS), state)
+    assert found.changes == ()
+    (refusal,) = found.refusals
+    assert f"{topic.address} is the topic {ADDRESS}, which belongs to the project " in str(refusal)
+    assert found.verdict.exit is ExitCode.REFUSED
+
+
 def test_the_rest_of_the_plan_knows_it_by_its_own_address() -> None:
     """VC-406: a second plan is empty, and it is not listed as a topic that nobody manages."""
     state = having(ORDERS)
