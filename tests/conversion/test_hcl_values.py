@@ -112,6 +112,7 @@ KNOWN = {
     'merge(local.sizes, { tiny = var.region })["large"]': 12,
     "<<-EOT\n  one\n    two\n  EOT\n": "one\n  two\n",
     '<<EOT\n"${var.env}" \\ $${x}\nEOT\n': '"prod" \\ ${x}\n',
+    '<<EOT\n${upper("a}\\"${var.env}")}\nEOT\n': 'A}"PROD\n',
     "<<EOT\n%{ for n in local.names ~}\n${n},\n%{ endfor ~}\nEOT\n": "b,\na,\nb,\n",
     '"%{ if var.env == "prod" }yes%{ else }no%{ endif }"': "yes",
     '"%{ if var.env == "dev" }yes%{ else }no%{ endif }"': "no",
