@@ -45,6 +45,7 @@ from kgitops.model.registry import Json
 from kgitops.model.resources.addresses import object_name, split_scoped_address
 from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.verdict import ExitCode
+from kgitops.model.wording import enumerated
 from kgitops.plan.planner import base_of, make_plan
 from kgitops.policy.cel.objects import CONFIG_RESOURCE
 from kgitops.policy.cel.rule import samples
@@ -416,7 +417,7 @@ def test_help_lists_every_kind_of_config_resource(kgitops: Kgitops) -> None:
     for text in (given["description"], CONFIG_RESOURCE.fields["resourceType"].doc):
         # Policies judge those of brokers as AlterBroker.
         judged = (kind for kind in ConfigResourceType if kind is not ConfigResourceType.BROKER)
-        assert text == f"{' or '.join(judged)}."
+        assert text == f"{enumerated(judged)}."
 
 
 def texts_and_numbers(value: Json, *path: str | int) -> Iterator[tuple[str | int, ...]]:

@@ -45,7 +45,7 @@ _OF_LISTENERS = re.compile(
 
 
 class ConfigResourceType(StrEnum):
-    """The type of a config resource, as org.apache.kafka.common.config.FoundConfigs names it."""
+    """The type of a config resource (org.apache.kafka.common.config.ConfigResource.Type)."""
 
     GROUP = "GROUP"
     CLIENT_METRICS = "CLIENT_METRICS"
