@@ -25,6 +25,7 @@ from kafka_clusters import (
     check_group,
     download_kafka,
     download_notice,
+    end_kafka,
     kafka,
     kafka_cluster,
     own_kafka,
@@ -214,6 +215,12 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Before what a test needs is made."""
     check_group(item)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """After what a test needed has ended."""
+    end_kafka(item, nextitem)
 
 
 def pytest_unconfigure() -> None:

@@ -5,8 +5,9 @@ on it, ``own_kafka`` starts one to break, or with settings of its own. Tests tha
 marker ``kafka``; those that share a cluster run one after the other, in one process (tiers.py).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Protocol
@@ -25,11 +26,27 @@ class StartKafka(Protocol):
         ...
 
 
+_END_KAFKA = pytest.StashKey[Callable[[], None]]()
+
+
 @pytest.fixture(scope="session")
-def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+def kafka(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Sandbox]:
     """Three brokers, no racks, StandardAuthorizer, super user ANONYMOUS, no automatic topics."""
+    end = partial(request._fixturedef.finish, request=request)  # type: ignore[attr-defined]
+    request.config.stash[_END_KAFKA] = end
     with start(tmp_path_factory.mktemp("kafka"), brokers=3) as sandbox:
         yield sandbox
+
+
+def end_kafka(item: pytest.Item, following: pytest.Item | None) -> None:
+    """Stop it after the last test that asks for it: what idles takes time from all that follow.
+
+    That is one of a group, and groups come first. Who asks for it later gets another one.
+    """
+    if following is None or following.get_closest_marker("xdist_group") is None:
+        item.config.stash.get(_END_KAFKA, lambda: None)()
 
 
 @pytest.fixture
