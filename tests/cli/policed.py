@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from kgitops.policy.evaluate.bundle import Bundle
 from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.loading import load_rules
 from kgitops.workflow import policies
+from kgitops.workflow.policy_tests import offered
 
 REPLICAS = "requested.replicationFactor >= 3"
 TWO, THREE = topic(replicationFactor=2), topic(replicationFactor=3)
@@ -81,21 +83,29 @@ class InThisProcess(InProcessEvaluator):
             super().close()
 
 
-@pytest.fixture
-def in_process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """Starting a process for each command of a long table takes long.
+@contextmanager
+def judging_in_process(folder: Path) -> Iterator[None]:
+    """Judge without a process of its own in the block.
 
-    The modules of the test's own policies are forgotten, and its folder is on the import path no
+    The modules of the policies in ``folder`` are forgotten, and it is on the import path no
     longer, as with a process: processes that later tests start inherit the path.
     """
     path = [*sys.path]
-    monkeypatch.setattr(evaluator, "open_evaluator", InThisProcess)
-    monkeypatch.setattr(policies, "open_evaluator", InThisProcess)
-    yield
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (evaluator, policies, offered):
+            patch.setattr(module, "open_evaluator", InThisProcess)
+        yield
     sys.path[:] = path
     for name, module in list(sys.modules.items()):
-        if Path(getattr(module, "__file__", None) or "/").is_relative_to(tmp_path):
+        if Path(getattr(module, "__file__", None) or "/").is_relative_to(folder):
             del sys.modules[name]
+
+
+@pytest.fixture
+def in_process(tmp_path: Path) -> Iterator[None]:
+    """Starting a process for each command of a long table takes long."""
+    with judging_in_process(tmp_path):
+        yield
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops
+from cli.policed import judging_in_process
 from cli.projects import EXAMPLES
 from cli.projects import Project as Folder
 
@@ -62,14 +63,17 @@ def test_there_are_projects_and_workflows_to_copy() -> None:
 def test_an_example_validates_applies_and_plans_to_nothing(
     folder: str, cluster: str, examples: Path, kgitops: Kgitops
 ) -> None:
+    """Its policies judge in their own process once: the apply, which plans first, asks them all."""
     here = (examples / folder, "--cluster", cluster)
-    assert kgitops("validate", *here).code == 0
-    assert kgitops("plan", *here, "--detailed-exitcode").code == 2
+    with judging_in_process(examples):
+        assert kgitops("validate", *here).code == 0
+        assert kgitops("plan", *here, "--detailed-exitcode").code == 2
     applied = kgitops("apply", *here, "--auto-approve")
     assert applied.code == 0
     assert "Applied: " in applied.out
     assert "failed" not in applied.out
-    again = kgitops("plan", *here, "--detailed-exitcode")
+    with judging_in_process(examples):
+        again = kgitops("plan", *here, "--detailed-exitcode")
     assert (again.code, "No changes" in again.out) == (0, True)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops
+from cli.policed import in_process
 
 from kgitops.cluster.connect import connect
 from kgitops.manifests.expanded import ExpandedDocument
@@ -18,6 +19,8 @@ from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.workflow.explaining import explain
 from kgitops.workflow.loading import loaded
 from kgitops.workflow.project.selection import Selection, open_workspace
+
+__all__ = ["in_process"]
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "profiles"
@@ -78,6 +81,7 @@ DEFAULTS = {
 """The values that kgitops gives where nobody writes one; deletionPolicy's is the kind's."""
 
 
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize("example", ["profiles", "quickstart", "virtual-clusters", "environments"])
 def test_no_value_of_an_example_is_without_a_place(example: str) -> None:
     """Law: what is not written in a manifest has an origin, or is a default of kgitops."""

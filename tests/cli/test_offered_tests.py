@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 from cli.conftest import Kgitops
-from cli.policed import policy, write_policies
+from cli.policed import judging_in_process, policy, write_policies
 from cli.projects import Project, topic
 
 from kgitops.workflow.policy_descriptions import PolicyDescription, describe_policies
@@ -33,7 +33,8 @@ def test_the_offered_tests_of_the_whole_pack_pass(tmp_path: Path, kgitops: Kgito
         for wanted in ("true", "false")
     ]
     write_policies(project, *of_each, policies=["policies", *pack])
-    offered = {item.policy.name: _offered(item) for item in _described(project)}
+    with judging_in_process(project.folder):
+        offered = {item.policy.name: _offered(item) for item in _described(project)}
     assert len(offered) == len(pack) + len(of_each)
     denied = {name for name, test in offered.items() if test.denied}
     assert {name for name in offered if name.endswith("-false")} <= denied
