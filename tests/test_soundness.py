@@ -5,6 +5,7 @@ is found, and so is a helper that is named like one.
 """
 
 import ast
+import gc
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -185,6 +186,16 @@ def left_running(tree: ast.AST) -> Iterator[int]:
 def trees() -> list[tuple[Path, ast.Module]]:
     files = sorted(TESTS.glob("**/*.py"))
     return [(path, ast.parse(path.read_text(encoding="utf-8"))) for path in files]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _forgotten() -> Iterator[None]:
+    """What is read is a million objects, and each look for garbage would go through all of them."""
+    gc.disable()
+    yield
+    trees.cache_clear()
+    looked_at.cache_clear()
+    gc.enable()
 
 
 def waits() -> list[str]:
