@@ -3,7 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -33,15 +35,23 @@ def simple_topics(tool: str, file: Path) -> Topics | None:
     """Names of topics to partitions and replicas; None if the file is no YAML to a plain loader."""
     if tool == "terraform":
         return dict(_terraform_topics(file.read_text()))
-    try:
-        documents = [item for item in yaml.safe_load_all(file.read_text()) if item]
-    except (yaml.YAMLError, ValueError):
+    documents = _documents(file)
+    if documents is None:
         return None
     found: Topics = {}
     for document in documents:
         if isinstance(document, dict):
             found |= dict(_topics(tool, document))
     return found
+
+
+@lru_cache(1)  # objects and topics of one file are asked for one after the other
+def _documents(file: Path) -> list[Any] | None:
+    """Those that are not empty, as PyYAML itself reads them, not libyaml as kgitops does."""
+    try:
+        return [item for item in yaml.safe_load_all(file.read_text()) if item]
+    except (yaml.YAMLError, ValueError):
+        return None
 
 
 def _topics(tool: str, document: dict[str, object]) -> Iterator[tuple[str, tuple[int, int]]]:
@@ -129,9 +139,8 @@ def simple_objects(tool: str, file: Path) -> Counter[str] | None:
             for kind, label in blocks
             if kind not in ("resource", "provider") or label.startswith(("kafka", "confluent"))
         )
-    try:
-        documents = [item for item in yaml.safe_load_all(file.read_text()) if item]
-    except (yaml.YAMLError, ValueError):
+    documents = _documents(file)
+    if documents is None:
         return None
     return Counter(
         kind
