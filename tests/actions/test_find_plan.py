@@ -50,7 +50,7 @@ def reviewed(repository: Repository) -> Repository:
     return repository
 
 
-def find(repository: Repository, **more: str) -> CompletedProcess[str]:
+def find(repository: Repository, *, process: bool = False, **more: str) -> CompletedProcess[str]:
     env = {
         "INPUT_PROJECT": ".",
         "INPUT_CLUSTER": "prod",
@@ -58,17 +58,18 @@ def find(repository: Repository, **more: str) -> CompletedProcess[str]:
         **more,
     }
     event = json.dumps({"repository": {"default_branch": "main"}})
-    return script(repository, "find_plan.py", event, **env)
+    return script(repository, "find_plan.py", event, process=process, **env)
 
 
 def outputs(repository: Repository) -> dict[str, str]:
     return read_outputs((repository.temp / "output").read_text())
 
 
+@pytest.mark.parametrize("process", [False, True], ids=["here", "process"])
 def test_the_plan_of_the_merged_commit_is_found_with_the_digest_of_the_review(
-    reviewed: Repository,
+    reviewed: Repository, *, process: bool
 ) -> None:
-    assert find(reviewed).returncode == 0
+    assert find(reviewed, process=process).returncode == 0
     found = outputs(reviewed)
     assert found["plan-digest"] == DIGEST
     assert Path(found["plan-file"]).read_bytes() == PLAN
@@ -218,7 +219,7 @@ def test_nothing_else_is_taken_for_the_reviewed_plan(name: str, reviewed: Reposi
     ],
 )
 def test_inputs_that_name_no_plan(inputs: dict[str, str], says: str, reviewed: Repository) -> None:
-    ran = find(reviewed, **inputs)
+    ran = find(reviewed, process=False, **inputs)
     assert (ran.returncode, says in ran.stdout) == (1, True), ran.stdout
     assert outputs(reviewed) == {}
 

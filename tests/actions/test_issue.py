@@ -18,6 +18,7 @@ def keep(repository: Repository, has_drift: str, shown: str = "Drift.") -> Compl
     return script(
         repository,
         "issue.py",
+        process=True,
         INPUT_PROJECT=".",
         INPUT_CLUSTER="prod",
         INPUT_LABEL="kgitops-drift",
