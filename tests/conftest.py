@@ -111,6 +111,7 @@ def use_memory(config: pytest.Config) -> None:
 def pytest_collection() -> Iterator[None]:
     """All that is imported and collected stays: Python looks through none of it for garbage.
 
+    It looks less often than by default, too; ``leaks`` looks where a test leaves something open.
     The options of this run, which its workers have by now, are not for a pytest that a test starts.
     """
     os.environ.pop("PYTEST_ADDOPTS", None)
@@ -118,6 +119,7 @@ def pytest_collection() -> Iterator[None]:
     yield
     gc.enable()
     gc.freeze()
+    gc.set_threshold(10_000, 10, 10)
 
 
 def pytest_xdist_auto_num_workers() -> int:
