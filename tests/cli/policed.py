@@ -17,7 +17,7 @@ from kgitops.policy.evaluate.bundle import Bundle
 from kgitops.policy.evaluate.judge import InProcessEvaluator
 from kgitops.policy.loading import load_rules
 from kgitops.workflow import policies
-from kgitops.workflow.policy_tests import offered
+from kgitops.workflow.policy_tests import offered, testing
 
 REPLICAS = "requested.replicationFactor >= 3"
 TWO, THREE = topic(replicationFactor=2), topic(replicationFactor=3)
@@ -92,7 +92,7 @@ def judging_in_process(folder: Path) -> Iterator[None]:
     """
     path = [*sys.path]
     with pytest.MonkeyPatch.context() as patch:
-        for module in (evaluator, policies, offered):
+        for module in (evaluator, policies, offered, testing):
             patch.setattr(module, "open_evaluator", InThisProcess)
         yield
     sys.path[:] = path
