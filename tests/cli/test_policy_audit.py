@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from cli.conftest import Kgitops
-from cli.policed import TWO, SetClock, policy, set_clock, waiver, write_policies
+from cli.policed import TWO, SetClock, in_process, policy, set_clock, waiver, write_policies
 from cli.projects import Project, acl, as_yaml, document, quota
 from strategies import SALTED
 
@@ -18,12 +18,15 @@ from kgitops.model.resources.config_resources import ConfigResourceType
 from kgitops.model.resources.topics import RequestedTopicState
 from kgitops.model.resources.users import ScramMechanism
 
-__all__ = ["set_clock"]
+__all__ = ["in_process", "set_clock"]
 
 
 @pytest.fixture
-def held(project: Project, kgitops: Kgitops) -> Project:
-    """A project whose topic has two replicas, as was allowed, and a topic that nobody declares."""
+def held(in_process: None, project: Project, kgitops: Kgitops) -> Project:
+    """A project whose topic has two replicas, as was allowed, and a topic that nobody declares.
+
+    The audits of other projects here judge in a process of their own.
+    """
     project.write(TWO, acl(), quota())
     assert kgitops("apply", project.folder, "--auto-approve").code == 0
     cluster = connect(f"embedded:{project.store}", base=project.folder)
