@@ -38,6 +38,11 @@ class OwnershipStatus(Enum):
     TOMBSTONED = auto()
     """A Tombstone deleted the object of this record; no project manages the name."""
 
+    @property
+    def of_another(self) -> bool:
+        """True if another project manages the object, whether or not it may be taken."""
+        return self in (OwnershipStatus.TRANSFERABLE, OwnershipStatus.FOREIGN)
+
 
 class Ownership(Struct, frozen=True):
     """The registry from the point of view of one project.

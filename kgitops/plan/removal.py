@@ -25,7 +25,6 @@ PROTECTED = "protected"
 _TOPIC = "topic/"
 _NO_FIELDS: Mapping[str, str | None] = {}
 _NO_BASIS = Basis()
-_NO_DOCUMENTS: Mapping[str, Source] = {}
 _OF_SHARED_DOCUMENTS = frozenset({"acl", "user", "client", "group", "txn"})
 """Kinds of which one document can declare several objects."""
 
@@ -113,7 +112,7 @@ def find_removals(
     kinds: tuple[str, ...],
     declared: frozenset[str],
     context: PlanContext,
-    documents: Mapping[str, Source] = _NO_DOCUMENTS,
+    documents: Mapping[str, Source],
 ) -> list[Removal]:
     """Find managed objects of these kinds to remove, by a Tombstone or by their absence.
 

@@ -30,7 +30,7 @@ _FIRST = (
     Kind.BINDING,
     Kind.USER,
 )
-"""The kinds that are judged first, in this order: a policy sees what was judged before."""
+"""The kinds that are judged first, in this order: a policy sees the objects judged earlier."""
 
 
 def requests_of(current: ClusterState, documents: Mapping[str, DesiredObject]) -> Iterator[Request]:

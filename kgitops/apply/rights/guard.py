@@ -119,7 +119,6 @@ def _moves(planned: PlannedRequest) -> bool:
     return isinstance(request, req.AlterTopicRequest) and request.step is req.AlterStep.REPLICAS
 
 
-_FOREIGN = (OwnershipStatus.FOREIGN, OwnershipStatus.TRANSFERABLE)
 _DELETES = (
     req.DeleteTopicRequest
     | req.DeleteAclRequest
@@ -186,7 +185,7 @@ class _Guard(Struct, frozen=True, dict=True):
         for address in self._same(change):
             status = self.ownership.status(address)
             takes = address == change.address and not self.command and self._comes(change, actual)
-            if status is OwnershipStatus.FOREIGN or (status in _FOREIGN and not takes):
+            if status is OwnershipStatus.FOREIGN or (status.of_another and not takes):
                 self._refuse_foreign(change, address)
         mine = self.ownership.status(change.address) is OwnershipStatus.MINE
         if self.command or mine or self._comes(change, actual) or self._goes_along(change):
@@ -278,7 +277,7 @@ class _Guard(Struct, frozen=True, dict=True):
             _distrust(change, "is an internal topic")
         names = {topic_address(actual.name), *self._managed_as.get(actual.topic_id or "", ())}
         for address in sorted(names - {change.address}):
-            if self.ownership.status(address) in _FOREIGN:
+            if self.ownership.status(address).of_another:
                 self._refuse_foreign(change, address)
 
     @cached_property

@@ -177,7 +177,7 @@ def _removed(change: Change) -> Shown:
     risk = _deletion_risk(change) if deletes else risks.TOPIC_FORGET
     because = reason_of_removal(change, gone=before is None)
     if before is not None and owner is not None and is_another_topic(before, owner):
-        # Somebody re-created the topic: the new one is unmanaged, so it stays.
+        # Another client re-created the topic: the new one is unmanaged, so it stays.
         because += "; the topic of that name is a different one now"
     impact = {} if before is None else topic_impact(before["partitions"], basis_of(change).measured)
     return removed(change, risk=risk, deletes=deletes, because=because, impact=impact)

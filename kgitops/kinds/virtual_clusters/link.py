@@ -43,7 +43,6 @@ from kgitops.plan.context import PlanContext, selected
 from kgitops.plan.document import risks
 from kgitops.plan.document.plan import Basis, Change, Drift, FieldChange
 from kgitops.plan.normal_form import known_after_apply, link_view
-from kgitops.plan.ownership import OwnershipStatus
 from kgitops.plan.phases import Phase
 from kgitops.plan.removal import Removal, remove_whole
 from kgitops.plan.shown_values import (
@@ -286,10 +285,7 @@ class TopicLinkKind(ObjectKind[DesiredLink]):
             context.change(link, Kind.LINK, [_request(link, destination)])
             return
         topic = local_topic_address(link.local)
-        if context.ownership.status(topic) in (
-            OwnershipStatus.FOREIGN,
-            OwnershipStatus.TRANSFERABLE,
-        ):
+        if context.ownership.status(topic).of_another:
             context.draft.refuse(
                 f"{link.located.source}: {link.local} is the topic {topic} of the project "
                 f"{context.ownership.label(topic)!r}; give the link another name"

@@ -284,10 +284,7 @@ def plan_migrated(
 
 
 def _may_delete(context: PlanContext, member: DesiredMember, address: str) -> bool:
-    if context.ownership.status(address) not in (
-        OwnershipStatus.FOREIGN,
-        OwnershipStatus.TRANSFERABLE,
-    ):
+    if not context.ownership.status(address).of_another:
         return True
     context.draft.refuse(
         f"{member.located.source}: {address} belongs to the project "

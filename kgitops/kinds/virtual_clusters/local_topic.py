@@ -64,8 +64,6 @@ from kgitops.plan.shown_values import (
 )
 from kgitops.plan.usage import measured
 
-_OTHERS = (OwnershipStatus.FOREIGN, OwnershipStatus.TRANSFERABLE)
-
 
 class _Found(Struct, frozen=True, kw_only=True):
     """The current topic, None if it is to be created; ``relink`` restores its link."""
@@ -138,7 +136,7 @@ class LocalTopicKind(TopicKind):
         if address is None:
             return True
         context = self.context
-        if context.ownership.status(address) in _OTHERS:
+        if context.ownership.status(address).of_another:
             context.refuse(
                 item.address,
                 f"{item.located.source}: {item.address} is the topic {address}, which "
@@ -169,10 +167,10 @@ class LocalTopicKind(TopicKind):
 
     def plan_one(self, item: DesiredTopic) -> None:
         """Create the topic, or alter it; in a virtual cluster it is found by its link."""
-        if item.virtual_cluster is None:
+        local = item.local
+        if local is None:
             super().plan_one(item)
             return
-        local = LocalName(item.virtual_cluster, item.name)
         found = self._find(item, local)
         if found is not None:
             name = generated_topic_name(NEW_UUID, item.name)
@@ -408,7 +406,7 @@ def _forget(
 
 
 def _unlink(context: PlanContext, removal: Removal, local: LocalName, link: TopicLink) -> None:
-    """Remove the link first, by a change of its own: others may have links to the topic as well."""
+    """Remove the link first, by a separate change: others may have links to the topic as well."""
     address = member_address(local.virtual_cluster, EntityType.TOPIC, local.name)
     expects = context.expect(address, fields={"topic": link.topic})
     context.draft.changes.append(

@@ -378,7 +378,7 @@ class DesiredMember(AnyDesired, frozen=True, kw_only=True):
 
     @property
     def named_at(self) -> tuple[str, ...]:
-        """The place of its name in a document of its own; an item of a list has no such place."""
+        """The place of its name in a separate document; an item of a list has no such place."""
         return _NAMED_AT[self.entity_type]
 
     @property
